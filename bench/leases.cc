@@ -48,7 +48,7 @@ double milliseconds_since(Clock::time_point start) {
 }
 
 std::string request_text(Bytes vram) {
-  return wire::encode(wire::RequestBody{.request = {.vram = vram}, .anchor = std::nullopt});
+  return wire::encode(RequestBody{.request = {.vram = vram}, .anchor = std::nullopt});
 }
 
 wire::LeaseAnswer lease_in(const std::string& body) {

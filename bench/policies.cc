@@ -192,7 +192,7 @@ class Replay {
       step(core::Claim{.token = {task},
                        .actor = {.user = {tasks_[task].user}},
                        .handle = handle_of(task),
-                       .command = process_of(task)});
+                       .body = {process_of(task)}});
       ends_.emplace(now_.instant + tasks_[task].runs, task);
     }
   }
@@ -201,11 +201,8 @@ class Replay {
     while (!ends_.empty() && ends_.top().first == now_.instant) {
       const std::size_t task = ends_.top().second;
       ends_.pop();
-      step(core::ReportExit{.token = {task},
-                            .actor = {.user = {tasks_[task].user}},
-                            .handle = handle_of(task),
-                            .exit = {},
-                            .leftovers = {}});
+      step(core::ReportExit{
+          .token = {task}, .actor = {.user = {tasks_[task].user}}, .handle = handle_of(task)});
     }
     Sample& sample = std::get<core::Sampled>(sampled_).sample;
     sample.asked_at = sample.answered_at = now_.instant;
@@ -294,9 +291,7 @@ void among_ten_thousand(std::string_view name, bool held) {
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     ask(small);
     (void)coordinator.step(
-        now,
-        core::Release{
-            .token = {0}, .actor = {.user = {0}, .admin = true}, .lease = {asked}, .cancel = true});
+        now, core::Cancel{.token = {0}, .actor = {.user = {0}, .admin = true}, .lease = {asked}});
   }
   print({.name = "core::step with 10 000 leases " + std::string(name),
          .value = seconds_since(start) * 1e6 / (2.0 * kRounds),

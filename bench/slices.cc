@@ -98,7 +98,7 @@ class World {
 
   void claim(std::uint64_t n) {
     plan(now_.instant, [this, n] {
-      tell(core::Claim{{10 + n}, {{1000}}, {0, n}, process(n)});
+      tell(core::Claim{{10 + n}, {{1000}}, {0, n}, {process(n)}});
       there_[n] = true;
     });
   }

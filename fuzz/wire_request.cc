@@ -14,6 +14,6 @@ void check_trips(std::string_view text, const std::variant<Body...>* /*all*/) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  check_trips(berth::fuzz::text_of(data, size), static_cast<berth::wire::AnyBody*>(nullptr));
+  check_trips(berth::fuzz::text_of(data, size), static_cast<berth::AnyBody*>(nullptr));
   return 0;
 }

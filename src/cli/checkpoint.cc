@@ -71,7 +71,7 @@ int run_checkpoint(Invocation& invocation) {
     client::HttpRequest question{
         .route = wire::Route::kCheckpoint,
         .lease = reference_to(lease),
-        .body = wire::encode(wire::CheckpointBody{.wait_max = patience.wait_max})};
+        .body = wire::encode(CheckpointBody{.wait_max = patience.wait_max})};
     const auto& way = lease.request.checkpoint;
     return Control::Operation{
         .dry_run_text = "have " + named(lease, control.context()) + " save itself" +

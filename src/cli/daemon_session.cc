@@ -51,7 +51,7 @@ Result<client::Client> DaemonSession::connect(client::Autostart autostart) const
 std::optional<std::string> DaemonSession::ask(const client::HttpRequest& question,
                                               Duration within) {
   auto answer = checked(client_).connection().ask(question, within);
-  const bool changes_nothing = client::method_of(question.route) == wire::Method::kGet;
+  const bool changes_nothing = row_of(question.route).method == Method::kGet;
   if (changes_nothing && is_lost(answer)) {
     if (!open(autostart_)) return std::nullopt;
     answer = checked(client_).connection().ask(question, within);

@@ -91,7 +91,7 @@ int run_fit(Invocation& invocation) {
   if (!choice.ok()) return invocation.usage_error(choice.error().message);
   if (!output_mode.open()) return output_mode.session().status();
   DaemonSession& session = output_mode.session();
-  wire::RequestBody question;
+  RequestBody question;
   question.request.vram = asked.size.value_or(Bytes{});
   if (asked.like) {
     question.request.command = command_text(asked.command);

@@ -60,10 +60,9 @@ int run_move(Invocation& invocation) {
                         devices_of(lease.parts) + " to GPU " + to,
         .question =
             [&paths, ref = reference_to(lease)] {
-              return client::HttpRequest{
-                  .route = wire::Route::kMove,
-                  .lease = ref,
-                  .body = wire::encode(wire::MoveBody{.devices = paths.devices})};
+              return client::HttpRequest{.route = wire::Route::kMove,
+                                         .lease = ref,
+                                         .body = wire::encode(MoveBody{.devices = paths.devices})};
             },
         .within = hours(24),
         .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },

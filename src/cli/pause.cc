@@ -57,7 +57,7 @@ std::string unsaved(const LeaseView& lease, const RenderContext& context) {
 int run_pause(Invocation& invocation) {
   Control control(invocation);
   std::string word = "suspend";
-  wire::PauseBody terms;
+  PauseBody terms;
   invocation.about =
       "Moves the GPU memory of a lease's programs to host memory and stops their use of the GPU: "
       "what they had can be granted to others. The programs need not know of it; they wait in "

@@ -83,7 +83,7 @@ int run_release(Invocation& invocation) {
     client::HttpRequest question{
         .route = wire::Route::kRelease,
         .lease = reference_to(lease),
-        .body = wire::encode(wire::ReleaseBody{.kill = kill, .detach = detach || agrees})};
+        .body = wire::encode(ReleaseBody{.kill = kill, .detach = detach || agrees})};
     return Control::Operation{
         .dry_run_text = would_release(lease, programs, control.context()),
         .doubt = doubtful ? "lease " + named(lease, control.context()) +

@@ -35,10 +35,9 @@ int run_renew(Invocation& invocation) {
   const auto leases = select_leases(session, {word});
   if (!leases) return session.status();
   for (const LeaseView& lease : *leases) {
-    const auto body =
-        session.ask({.route = wire::Route::kRenew,
-                     .lease = reference_to(lease),
-                     .body = wire::encode(wire::RenewBody{.ttl = checked(duration)})});
+    const auto body = session.ask({.route = wire::Route::kRenew,
+                                   .lease = reference_to(lease),
+                                   .body = wire::encode(RenewBody{.ttl = checked(duration)})});
     if (!body) continue;
     const auto renewed = session.understood(wire::decode_lease(*body));
     if (!renewed) continue;

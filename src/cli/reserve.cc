@@ -207,7 +207,7 @@ bool Reservation::apply_budget(const LeaseView& lease, const std::string& own_pa
   if (!plan.refusal.empty()) {
     static_cast<void>(session_.ask({.route = wire::Route::kRelease,
                                     .lease = to_text(lease.handle),
-                                    .body = wire::encode(wire::ReleaseBody{})}));
+                                    .body = wire::encode(ReleaseBody{})}));
     session_.fail(ExitCode::kUnavailable, plan.refusal);
     return false;
   }

@@ -13,7 +13,7 @@
 namespace berth::cli {
 namespace {
 
-std::string wish(const wire::ResizeBody& body) {
+std::string wish(const ResizeBody& body) {
   return body.vram ? to_text(*body.vram) + " on each GPU" : "its GPUs for itself";
 }
 
@@ -32,7 +32,7 @@ std::string success_text(const LeaseView& lease, const RenderContext& context) {
 
 int run_resize(Invocation& invocation) {
   Control control(invocation);
-  wire::ResizeBody body;
+  ResizeBody body;
   bool exclusive = false;
   invocation.about =
       "Changes the budget of a lease. Less holds at once; what its programs use above it stays "

@@ -71,7 +71,7 @@ int failed(const Error& error, const Waiter& waiter, const WaitOptions& wait,
 
 int wait_for_fit(const WaitOptions& wait, const DeviceChoice& choice, DaemonSession& session,
                  Console& console) {
-  wire::RequestBody request;
+  RequestBody request;
   request.request.vram = checked(wait.fit);
   if (!fill_devices(choice, session, request.request)) return session.status();
   Waiter waiter(session.client(), wait.until());

@@ -24,14 +24,6 @@ Error disconnected() {
 
 }  // namespace
 
-wire::Method method_of(wire::Route route) {
-  for (const wire::RouteRow& row : wire::kRoutes) {
-    if (row.route == route) return row.method;
-  }
-  CHECK(false);
-  return wire::Method::kGet;
-}
-
 Connection::Connection(os::UniqueFd socket, wire::ClientHello hello)
     : socket_(std::move(socket)), hello_(std::move(hello)) {}
 
@@ -41,7 +33,7 @@ Result<Answer> Connection::ask(const HttpRequest& question, Duration within) {
 }
 
 Status Connection::begin(const HttpRequest& question) {
-  return send_text(method_of(question.route), wire::target_of(question.route, question.lease),
+  return send_text(row_of(question.route).method, wire::target_of(question.route, question.lease),
                    question.body, false);
 }
 
@@ -57,7 +49,7 @@ Result<Answer> Connection::finish(Duration within) {
 }
 
 Status Connection::send(const HttpRequest& question) {
-  return send_text(method_of(question.route), wire::target_of(question.route, question.lease),
+  return send_text(row_of(question.route).method, wire::target_of(question.route, question.lease),
                    question.body, true);
 }
 

@@ -36,8 +36,6 @@ struct HttpRequest {
   std::string body = {};
 };
 
-wire::Method method_of(wire::Route route);
-
 class Connection {
  public:
   static constexpr Duration kAnswerWithin = seconds(30);

@@ -187,7 +187,7 @@ TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {
   charge.refused = 2;
   charge.charged = {};
   story.use(1, {});
-  (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}});
+  (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}});
   (void)story.feed(ProcessEnded{S::process(1)});
   sample();
   ASSERT_EQ(story.state(1), LeaseState::kEnded);

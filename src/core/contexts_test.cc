@@ -26,7 +26,7 @@ struct Contexts : testing::Test {
     return story.feed(Sampled{sample});
   }
   std::string resize(std::uint64_t lease, Bytes vram) {
-    return story.feed(Resize{{++token}, {{1000}}, {lease}, Share::kBudget, vram, std::nullopt});
+    return story.feed(Resize{{++token}, {{1000}}, {lease}, {Share::kBudget, vram, std::nullopt}});
   }
   FitView fit(Bytes vram) const {
     const auto view = story.coordinator.fit(S::budget(vram), {.user = {1000}}, story.now);

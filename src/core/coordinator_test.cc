@@ -120,7 +120,7 @@ TEST(Coordinator, AChildThatOutlivesTheCommandHoldsTheLease) {
   story.hardware[0].processes->front().ancestors = {S::process(1)};
   (void)story.sample();
   EXPECT_EQ(story.look().unmanaged, Bytes{});
-  (void)story.feed(ReportExit{{9}, {{1000}}, {0, 1}, {3, 0}, {S::process(77)}});
+  (void)story.feed(ReportExit{{9}, {{1000}}, {0, 1}, {{3, 0}, {S::process(77)}}});
   EXPECT_EQ(story.sample(), "held 1; ");
   (void)story.ask(S::budget(gib(8)));
   EXPECT_EQ(story.state(2), LeaseState::kWaiting);
@@ -219,8 +219,8 @@ TEST(Coordinator, AnOfferThatIsNotClaimedGoesToTheNextAndTheRequestIsParked) {
   (void)story.ask(S::budget(gib(10)));
   (void)story.ask(S::budget(gib(10)));
   EXPECT_EQ(story.pass(seconds(5)), "park 1; grant 2; ");
-  EXPECT_EQ(story.feed(Claim{{50}, {{1000}}, {0, 1}, S::process(1)}), "refuse wrong_state; ");
-  EXPECT_EQ(story.feed(Park{{51}, {{1000}}, {0, 1}, false}), "waiting 1; ");
+  EXPECT_EQ(story.feed(Claim{{50}, {{1000}}, {0, 1}, {S::process(1)}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Park{{51}, {{1000}}, {0, 1}, {false}}), "waiting 1; ");
   (void)story.claim(2);
   EXPECT_EQ(story.end(2), "held 2; end 2; grant 1; ");
 }
@@ -231,9 +231,9 @@ TEST(Coordinator, AGrantThatFollowsAReturnIsToldToTheRequesterToo) {
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
   (void)story.ask(S::budget(gib(10)));
-  (void)story.feed(Park{{50}, {{1000}}, {0, 2}, true});
+  (void)story.feed(Park{{50}, {{1000}}, {0, 2}, {true}});
   (void)story.end(1);
-  EXPECT_EQ(story.feed(Park{{51}, {{1000}}, {0, 2}, false}), "grant 2; held 2; ");
+  EXPECT_EQ(story.feed(Park{{51}, {{1000}}, {0, 2}, {false}}), "grant 2; held 2; ");
 }
 
 TEST(Coordinator, AParkedRequestIsCancelledAfterAnHour) {
@@ -241,7 +241,7 @@ TEST(Coordinator, AParkedRequestIsCancelledAfterAnHour) {
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
   (void)story.ask(S::budget(gib(10)));
-  (void)story.feed(Park{{50}, {{1000}}, {0, 2}, true});
+  (void)story.feed(Park{{50}, {{1000}}, {0, 2}, {true}});
   EXPECT_EQ(story.pass(hours(1)), "end 2; ");
   EXPECT_EQ(story.coordinator.lease({2}, story.now)->result, EndResult::kCancelled);
 }
@@ -266,7 +266,7 @@ TEST(Coordinator, TheLimitEndsTheCommandFirstPolitelyThenForGood) {
   EXPECT_EQ(story.pass(minutes(10)), "revoke 1; signal 15 to 1; ");
   EXPECT_EQ(result(), EndResult::kLimit) << "whoever waits for it is told why at once";
   EXPECT_EQ(story.pass(seconds(10)), "signal 9 to 1; ");
-  (void)story.feed(ReportExit{{9}, {{1000}}, {0, 1}, {0, 9}, {}});
+  (void)story.feed(ReportExit{{9}, {{1000}}, {0, 1}, {{0, 9}}});
   EXPECT_EQ(result(), EndResult::kLimit);
   EXPECT_EQ(story.sample(), "end 1; ");
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kLimit);
@@ -296,9 +296,9 @@ TEST(Coordinator, OthersLeasesAreNotTouchedAndAdministratorsMay) {
   (void)story.claim(1);
   const Actor other{{1001}};
   EXPECT_EQ(story.feed(Release{{9}, other, {1}}), "refuse not_yours; ");
-  EXPECT_EQ(story.feed(Resize{{9}, other, {1}, Share::kBudget, gib(1), {}}), "refuse not_yours; ");
-  EXPECT_EQ(story.feed(Release{{9}, other, {1}, false, true}), "refuse not_yours; ");
-  EXPECT_EQ(story.feed(Release{{9}, {{0}, true}, {1}, false, false, true}),
+  EXPECT_EQ(story.feed(Resize{{9}, other, {1}, {Share::kBudget, gib(1)}}), "refuse not_yours; ");
+  EXPECT_EQ(story.feed(Cancel{{9}, other, {1}}), "refuse not_yours; ");
+  EXPECT_EQ(story.feed(Release{{9}, {{0}, true}, {1}, {.detach = true}}),
             "detach 1; releasing 1; ");
   EXPECT_EQ(story.feed(Release{{9}, other, {99}}), "refuse not_found; ");
 }
@@ -309,7 +309,7 @@ TEST(Coordinator, ReleasingARunningProgramKeepsItsMemoryCharged) {
   (void)story.claim(1);
   story.use(1, gib(9));
   (void)story.sample();
-  EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}, false, false, true}), "detach 1; releasing 1; ");
+  EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}, {.detach = true}}), "detach 1; releasing 1; ");
   (void)story.sample();
   EXPECT_EQ(story.look().charged, gib(9));
   EXPECT_EQ(story.ask(S::budget(gib(8))), "waiting 2; ");
@@ -325,12 +325,12 @@ TEST(Coordinator, AReservationEndsWhenItIsNotRenewed) {
   reservation.ttl = hours(2);
   EXPECT_EQ(story.ask(reservation), "held 1; ");
   (void)story.pass(hours(1));
-  EXPECT_EQ(story.feed(Renew{{9}, {{1000}}, {1}, hours(2)}), "held 1; ");
+  EXPECT_EQ(story.feed(Renew{{9}, {{1000}}, {1}, {hours(2)}}), "held 1; ");
   (void)story.pass(hours(1) + minutes(30));
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
   (void)story.pass(minutes(31));
   EXPECT_EQ(story.sample(), "end 1; ");
-  EXPECT_EQ(story.feed(Renew{{9}, {{1000}}, {1}, hours(2)}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Renew{{9}, {{1000}}, {1}, {hours(2)}}), "refuse wrong_state; ");
 }
 
 TEST(Coordinator, WhatAWholeLeaseLeftOnOneDeviceKeepsNoOtherClosed) {

@@ -17,8 +17,7 @@ class EndedTest : public StoryTest {
     for (std::size_t i = 0; i < times; ++i) {
       const std::uint64_t id = story.handles + 1;
       (void)story.ask(Story::budget(gib(1)), user);
-      (void)story.feed(
-          Release{.token = {0}, .actor = {{user}, true}, .lease = {id}, .cancel = true});
+      (void)story.feed(Cancel{.token = {0}, .actor = {{user}, true}, .lease = {id}});
     }
   }
   std::map<std::uint32_t, std::size_t> kept() const {

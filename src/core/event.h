@@ -3,9 +3,11 @@
 // the probe; the simulator makes them from a seed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "model/device.h"
 #include "model/lease.h"
 #include "model/request.h"
+#include "model/routes.h"
 #include "model/transfer.h"
 
 namespace berth::core {
@@ -29,6 +32,24 @@ struct Token {
 struct Actor {
   UserId user;
   bool admin = false;
+  std::optional<Process> process = {};  // Absent: nobody vouches for it.
+};
+
+/// What one of the routes asks of the coordinator: who, of which lease, and what they say.
+template <Route kRoute>
+struct RouteEvent {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+  BodyOf<kRoute> body = {};
+};
+template <Route kRoute>
+  requires(is_by_handle(row_of(kRoute)))
+struct RouteEvent<kRoute> {
+  Token token;
+  Actor actor;
+  Handle handle;
+  BodyOf<kRoute> body = {};
 };
 
 /// A request. The server draws the handle. The answer is the lease, waiting or granted. One that
@@ -40,151 +61,58 @@ struct Submit {
   std::optional<Process> supervisor;  // The asker; for a lease with a ttl what it hangs on, if any.
   Request request;
 };
-/// The asker of a waiting or offered request is back in a new connection.
-struct Reconnect {
-  Token token;
-  Actor actor;
-  Handle handle;
-  std::uint32_t restarts = 0;  // Of the run that it waits for: what was said for another is old.
-};
+/// The asker of a waiting or offered request is back in a new connection. What was said for another
+/// run than it waits for is old.
+using Reconnect = RouteEvent<Route::kReconnect>;
 /// The offer is taken up: the command stands ready and will start when this is answered.
-struct Claim {
-  Token token;
-  Actor actor;
-  Handle handle;
-  Process command;
-  std::uint32_t restarts = 0;
-};
+using Claim = RouteEvent<Route::kClaim>;
 /// A further process belongs to the lease: told by who started it.
-struct Join {
-  Token token;
-  Actor actor;
-  Handle handle;
-  Process process;
-};
-/// `berth run` has reaped the command. `leftovers` are its descendants still alive.
-struct ReportExit {
-  Token token;
-  Actor actor;
-  Handle handle;
-  ExitStatus exit;
-  std::vector<Process> leftovers;
-  std::uint32_t restarts = 0;
-};
-/// Ends a lease; its memory stays charged until it is freed. `kill`: its processes are ended too.
-/// Cancelling ends a waiting request, or a lease and its processes. Of one whose processes run, and
-/// are not ended, it is refused unless they are to go on without it.
-struct Release {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  bool kill = false;
-  bool cancel = false;                    // The result is `cancelled`, and processes are ended.
-  bool detach = false;                    // Its processes go on without it.
-  std::optional<Process> requester = {};  // Its own command may release it.
-};
-struct Resize {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  Share share = Share::kBudget;
-  Bytes vram;                        // On each device; ignored for kExclusive.
-  std::optional<Duration> wait_max;  // Absent or 0: now or refused.
-};
-struct Renew {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  Duration ttl;
-};
+using Join = RouteEvent<Route::kJoin>;
+/// `berth run` has reaped the command.
+using ReportExit = RouteEvent<Route::kExit>;
+/// A stopped asker sets its waiting request aside, or takes its place again.
+using Park = RouteEvent<Route::kPark>;
+/// `berth run` tells how a save went that it was asked for.
+using ReportCheckpoint = RouteEvent<Route::kCheckpointed>;
+/// `berth run` was asked to stop its command to start it again, and is about to. It comes back by
+/// Reconnect when nothing of the command is left.
+using BeginRequeue = RouteEvent<Route::kRequeuing>;
+/// Ends a lease; its memory stays charged until it is freed. Of one whose processes run, and are
+/// not ended, it is refused unless they are to go on without it, or its own command asks.
+using Release = RouteEvent<Route::kRelease>;
+/// Ends a waiting request, or a lease and its processes.
+using Cancel = RouteEvent<Route::kCancel>;
+using Resize = RouteEvent<Route::kResize>;
+using Renew = RouteEvent<Route::kRenew>;
 /// The program of a lease tells how far it is.
-struct ReportProgress {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  std::uint64_t done = 0;
-  std::optional<std::uint64_t> total = {};
-  std::optional<Duration> left = {};  // Absent: by how fast it goes.
-  std::string note = {};
-};
-/// Of a pause that somebody asked for.
-struct PauseTerms {
-  std::optional<Duration> lasts = {};  // Then it goes on by itself; absent: until he resumes it.
-  std::string reason = {};             // For others to read.
-};
+using ReportProgress = RouteEvent<Route::kProgress>;
+/// The program of a lease is to save itself. The answer is the lease, when that is over, or that it
+/// is still under way. Whoever asks while it does so joins.
+using AskCheckpoint = RouteEvent<Route::kCheckpoint>;
 /// Suspends a lease: the device memory of its processes is moved to the host and given to others.
 /// Answered when that is so.
-struct Suspend {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  PauseTerms terms = {};
-};
+using Suspend = RouteEvent<Route::kSuspend>;
 /// Stops all processes of a lease, which keeps what it has. Answered when that is so.
-struct Freeze {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  PauseTerms terms = {};
-};
+using Freeze = RouteEvent<Route::kFreeze>;
 /// Answered when it runs again, for which it may have to wait for room.
-struct Resume {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-};
+using Resume = RouteEvent<Route::kResume>;
 /// Has a lease go on on other devices, in the order of its parts. One that runs is suspended for
 /// it, and this is answered when it runs again; one that is suspended stays so, and returns there.
-struct Migrate {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  std::vector<DeviceName> to;
-};
+using Migrate = RouteEvent<Route::kMove>;
+/// A lease that was started with leave to is to be stopped, to wait in the queue and to be started
+/// again. The answer is the lease when it waits. Who asks meanwhile joins.
+using AskRequeue = RouteEvent<Route::kRequeue>;
+
+template <std::size_t... kAt>
+std::variant<Submit, RouteEvent<kLeaseRoutes[kAt]>...> commands_at(std::index_sequence<kAt...>);
+/// All that can be asked of the coordinator.
+using Command = decltype(commands_at(std::make_index_sequence<kLeaseRoutes.size()>()));
+
 /// What came of the Transfer of that number.
 struct TransferDone {
   LeaseId lease;
   std::uint64_t number = 0;
   TransferResult result;
-};
-/// A stopped asker sets its waiting request aside, or takes its place again.
-struct Park {
-  Token token;
-  Actor actor;
-  Handle handle;
-  bool parked = true;
-};
-/// The program of a lease is to save itself. The answer is the lease, when that is over. Whoever
-/// asks while it does so joins.
-struct AskCheckpoint {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  std::optional<Duration> wait_max;  // Then the answer says that it is still under way. 0: at once.
-};
-/// `berth run` tells how a save went that it was asked for.
-struct ReportCheckpoint {
-  Token token;
-  Actor actor;
-  Handle handle;
-  std::uint64_t number = 0;
-  CheckpointOutcome outcome = CheckpointOutcome::kFailed;
-  std::string detail;
-};
-/// A lease that was started with leave to is to be stopped, to wait in the queue and to be started
-/// again. The answer is the lease when it waits. Who asks meanwhile joins.
-struct AskRequeue {
-  Token token;
-  Actor actor;
-  LeaseId lease;
-  bool unsaved = false;  // Also if it does not save itself.
-};
-/// `berth run` was asked to stop its command for that, and is about to. It comes back by Reconnect
-/// when nothing of the command is left.
-struct BeginRequeue {
-  Token token;
-  Actor actor;
-  Handle handle;
 };
 /// The connection over which a waiting request's asker listened is gone.
 struct RequesterGone {
@@ -226,11 +154,13 @@ struct JournalFailed {
 };
 struct JournalMended {};
 
-using AnyEvent = std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
-                              ReportProgress, Suspend, Freeze, Resume, Migrate, TransferDone, Park,
-                              AskCheckpoint, ReportCheckpoint, AskRequeue, BeginRequeue,
-                              RequesterGone, GrowthRequesterGone, ProcessEnded, NotSignalled,
-                              Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
+template <class... Asked, class... Other>
+std::variant<Asked..., Other...> joined(std::variant<Asked...>, std::variant<Other...>);
+using AnyEvent = decltype(joined(
+    std::declval<Command>(),
+    std::declval<
+        std::variant<TransferDone, RequesterGone, GrowthRequesterGone, ProcessEnded, NotSignalled,
+                     Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>>()));
 /// As AnyEvent, but copied, moved and ended in one source file: elsewhere that is a call.
 struct Event : AnyEvent {
   using AnyEvent::AnyEvent;

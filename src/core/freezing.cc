@@ -16,7 +16,7 @@ void Transfers::on(const Freeze& event) {
   const bool stopping = of(id).is_under_way();
   known_[id].freeze_waiters.push_back(event.token);
   if (!lease->held()->frozen) core_->decide(id, LeaseFrozen{id});
-  note_pause(id, event.terms, event.actor.user);
+  note_pause(id, event.body, event.actor.user);
   if (!stopping) begin(id, Direction::kFreeze);
 }
 

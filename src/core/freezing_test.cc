@@ -120,7 +120,7 @@ TEST_F(Freezing, ADaemonThatFindsItFrozenStopsItOnceMore) {
 
 TEST_F(Freezing, WhatIsToldToEndGoesOnSoThatItHears) {
   (void)frozen();
-  EXPECT_EQ(story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
+  EXPECT_EQ(story.feed(Cancel{.token = {5}, .actor = {{1000}}, .lease = {1}}),
             "revoke 1; signal 15 to 1; let go on 1; held 1; ");
   EXPECT_EQ(transfer_done(), "resume 1; ");
   EXPECT_EQ(freeze(), "refuse wrong_state; ");
@@ -130,7 +130,7 @@ TEST_F(Freezing, ItsProcessesAreReachedAsItsUserAndNotAsTheDaemon) {
   (void)freeze();
   EXPECT_EQ(story.last_move()->user, UserId{1000});
   (void)transfer_done();
-  (void)story.feed(Release{.token = {5}, .actor = {{0}, true}, .lease = {1}, .cancel = true});
+  (void)story.feed(Cancel{.token = {5}, .actor = {{0}, true}, .lease = {1}});
   const auto signal = std::ranges::find_if(
       story.effects, [](const Effect& effect) { return std::holds_alternative<Signal>(effect); });
   ASSERT_NE(signal, story.effects.end());
@@ -158,7 +158,7 @@ TEST_F(Freezing, WhatOfItIsAnotherUsersIsToldOnce) {
 
 TEST_F(Freezing, WhatIsToldToEndWhileItIsStoppedGoesOnOnceItIs) {
   (void)freeze();
-  EXPECT_EQ(story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
+  EXPECT_EQ(story.feed(Cancel{.token = {5}, .actor = {{1000}}, .lease = {1}}),
             "revoke 1; signal 15 to 1; held 1; ")
       << "two at once could end in either order";
   EXPECT_EQ(transfer_done(), "refuse not_moved; let go on 1; ")
@@ -171,7 +171,7 @@ TEST_F(Freezing, WhatIsAwayAndToldToEndWhileItIsStoppedStaysAway) {
   (void)suspend();
   (void)transfer_done();
   (void)freeze();
-  (void)story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true});
+  (void)story.feed(Cancel{.token = {5}, .actor = {{1000}}, .lease = {1}});
   EXPECT_EQ(transfer_done(), "refuse not_moved; let go on 1; ");
   EXPECT_EQ(transfer_done(), "");
   EXPECT_FALSE(lease().flags.frozen);
@@ -181,8 +181,9 @@ TEST_F(Freezing, WhatIsAwayAndToldToEndWhileItIsStoppedStaysAway) {
 
 TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
   (void)frozen();
-  EXPECT_THAT(story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true}),
-              HasSubstr("let go on 1; "));
+  EXPECT_THAT(
+      story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .body = {.detach = true}}),
+      HasSubstr("let go on 1; "));
   story.use(1, {});
   EXPECT_EQ(story.second(), "");
   EXPECT_EQ(story.pass(minutes(10)), "");
@@ -196,7 +197,8 @@ TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
 TEST_F(Freezing, WhatEndsWhileItsMemoryIsOnTheWayGoesOnAfterThat) {
   (void)frozen();
   (void)suspend();
-  (void)story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(
+      Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .body = {.detach = true}});
   EXPECT_EQ(story.last_move().value().direction, Direction::kSwapOut);
   EXPECT_EQ(transfer_done(), "let go on 1; ");
 }
@@ -234,7 +236,7 @@ TEST_F(Freezing, ItSavesItselfNeitherBeforeNorMeanwhile) {
   EXPECT_EQ(story.feed(AskCheckpoint{.token = {80}, .actor = {{1000}}, .lease = {2}}), "save 2; ");
   EXPECT_EQ(story.feed(Freeze{{81}, {{1000}}, {2}}), "refuse wrong_state; ");
   (void)story.feed(
-      ReportCheckpoint{{82}, {{1000}}, {0, 2}, 1, CheckpointOutcome::kSaved, "a file"});
+      ReportCheckpoint{{82}, {{1000}}, {0, 2}, {1, CheckpointOutcome::kSaved, "a file"}});
   EXPECT_EQ(story.feed(Freeze{{83}, {{1000}}, {2}}), "stop 2; ");
   EXPECT_EQ(story.feed(AskCheckpoint{.token = {84}, .actor = {{1000}}, .lease = {2}}),
             "refuse wrong_state; ");

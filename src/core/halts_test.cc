@@ -119,7 +119,7 @@ TEST_F(HaltsOnTwo, WhoMovesIsNotPaused) {
   zero.devices = {std::uint32_t{0}};
   (void)story.ask(zero);
   run(1, gib(4));
-  (void)story.feed(Migrate{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
+  (void)story.feed(Migrate{{9}, {{1000}}, {1}, {{DeviceName{std::uint32_t{1}}}}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kMoves);
   (void)transfer_done();
   ASSERT_TRUE(lease().halt);
@@ -138,7 +138,7 @@ TEST_F(HaltsOnTwo, WhoIsPutElsewhereAndNotWantedBackDoesNotMove) {
   (void)story.feed(Resume{{9}, {{1000}}, {1}});
   (void)story.second();
   (void)transfer_done(Outcome::kUndone, "no");
-  (void)story.feed(Migrate{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
+  (void)story.feed(Migrate{{9}, {{1000}}, {1}, {{DeviceName{std::uint32_t{1}}}}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kNotReturned);
   (void)story.feed(Resume{{9}, {{1000}}, {1}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kMoves);

@@ -46,7 +46,7 @@ class LadderTest : public StoryTest {
     return seconds_pass(1);
   }
   std::string saved(std::uint64_t id, std::uint64_t number, CheckpointOutcome outcome) {
-    return story.feed(ReportCheckpoint{{90}, {{1000}}, {0, id}, number, outcome, "a.pt"});
+    return story.feed(ReportCheckpoint{{90}, {{1000}}, {0, id}, {number, outcome, "a.pt"}});
   }
   /// "checkpoint failed", "suspend" of one that is under way.
   std::vector<std::string> taken(std::uint64_t id) const {

@@ -20,13 +20,13 @@ constexpr const char* kEndedByItself = "its command has ended by itself";
 
 // A program that has its own lease knows what it does, and so does the last one of a lease; those
 // of others may not.
-bool would_run_on(const Held& held, const Release& event) {
+bool would_run_on(const Held& held, const std::optional<Process>& requester) {
   if (!held.has_processes()) return false;
-  if (!event.requester) return true;
+  if (!requester) return true;
   const bool has_command = held.command && !held.command_ended;
   const bool is_last =
-      !has_command && held.members.size() == 1 && held.members.contains(*event.requester);
-  return held.command != event.requester && !is_last;
+      !has_command && held.members.size() == 1 && held.members.contains(*requester);
+  return held.command != requester && !is_last;
 }
 
 }  // namespace
@@ -65,13 +65,13 @@ void Lifecycle::on(const ReportExit& event) {
                     "there is no lease " + to_text(event.handle) + " any more");
       return;
     }
-    const bool is_last = ended->restarts == event.restarts;
-    if (!ended->exit && is_last) core_->decide(id, CommandEnded{id, event.exit});
+    const bool is_last = ended->restarts == event.body.restarts;
+    if (!ended->exit && is_last) core_->decide(id, CommandEnded{id, event.body.exit});
     core_->answer(event.token, id);
     return;
   }
   if (core_->lease_of(event.token, event.actor, id) == nullptr) return;
-  if (event.restarts != lease->restarts) {
+  if (event.body.restarts != lease->restarts) {
     core_->answer(event.token, id);  // Of an earlier run, and it came late.
     return;
   }
@@ -83,11 +83,11 @@ void Lifecycle::on(const ReportExit& event) {
   const bool news = !held->command_ended;
   // Whoever has stopped it comes back instead of telling how it ended.
   requeuing_->drop(id, kEndedByItself);
-  if (!held->exit) core_->decide(id, CommandEnded{id, event.exit});
-  membership_->set_leftovers(id, event.leftovers);
+  if (!held->exit) core_->decide(id, CommandEnded{id, event.body.exit});
+  membership_->set_leftovers(id, event.body.leftovers);
   if (news) command_finished(id);
   finish_if_free(id);
-  if (core_->state().find(id) == nullptr || event.leftovers.empty()) {
+  if (core_->state().find(id) == nullptr || event.body.leftovers.empty()) {
     core_->answer(event.token, id);
     return;
   }
@@ -114,9 +114,9 @@ void Lifecycle::on(const Release& event) {
   const LeaseId id = lease->id;
   const UserId by = event.actor.user;
   const Held* held = lease->held();
-  const bool ends_them = event.kill || event.cancel;
-  const bool detaches = held != nullptr && !ends_them && would_run_on(*held, event);
-  if (detaches && !event.detach) {
+  const bool ends_them = event.body.kill;
+  const bool detaches = held != nullptr && !ends_them && would_run_on(*held, event.actor.process);
+  if (detaches && !event.body.detach) {
     const std::string number = std::to_string(id.value);
     core_->refuse(event.token, RefusalCode::kRunning,
                   text_of(id) + " still runs its command: berth cancel " + number +
@@ -154,6 +154,10 @@ void Lifecycle::on(const Release& event) {
   }
 }
 
+void Lifecycle::on(const Cancel& event) {
+  on(Release{event.token, event.actor, event.lease, {.kill = true}});
+}
+
 void Lifecycle::on(const Renew& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
@@ -162,12 +166,12 @@ void Lifecycle::on(const Renew& event) {
                   text_of(lease->id) + " does not expire: only a reservation is renewed");
     return;
   }
-  if (event.ttl.ns <= 0 || event.ttl > limits::kTtlMax) {
+  if (event.body.ttl.ns <= 0 || event.body.ttl > limits::kTtlMax) {
     core_->refuse(event.token, RefusalCode::kInvalid,
                   "DURATION must be between 1 ms and " + to_text(limits::kTtlMax));
     return;
   }
-  const Instant expires = core_->now().instant + event.ttl;
+  const Instant expires = core_->now().instant + event.body.ttl;
   core_->decide(lease->id, LeaseRenewed{lease->id, expires, wall_at(expires, core_->now())});
   core_->answer(event.token, lease->id);
 }

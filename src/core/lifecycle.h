@@ -46,6 +46,7 @@ class Lifecycle {
 
   void on(const ReportExit& event);
   void on(const Release& event);
+  void on(const Cancel& event);
   void on(const Renew& event);
   void on(const ProcessEnded& event);
 

@@ -17,7 +17,7 @@ void Transfers::on(const Migrate& event) {
   if (auto refusal = migration_.refuse(*lease)) {
     return core_->refuse(event.token, *std::move(refusal));
   }
-  auto places = migration_.places(*lease, event.to);
+  auto places = migration_.places(*lease, event.body.devices);
   if (auto* refusal = std::get_if<Refusal>(&places)) {
     return core_->refuse(event.token, std::move(*refusal));
   }

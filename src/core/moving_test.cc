@@ -36,7 +36,7 @@ class Moving : public StoryTest {
     return move_to({DeviceName(to)}, token);
   }
   std::string move_to(std::vector<DeviceName> to, std::uint64_t token = 73) {
-    return story.feed(Migrate{{token}, {{1000}}, {1}, std::move(to)});
+    return story.feed(Migrate{{token}, {{1000}}, {1}, {std::move(to)}});
   }
   /// Somebody else holds so much of a device.
   void hold(std::uint32_t on, Bytes bytes) {
@@ -86,7 +86,7 @@ TEST_F(Moving, WhatStayedIsInTheWayOfWhatReturnsThere) {
   (void)story.ask(request);
   run(2, gib(12));
   (void)story.feed(Join{{75}, {{1000}}, {0, 2}, S::process(20)});
-  (void)story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}});
+  (void)story.feed(Migrate{{73}, {{1000}}, {2}, {{DeviceName(1U), DeviceName(0U)}}});
   story.use(20, gib(12), 1);
   (void)story.second();
   (void)transfer_done();
@@ -190,7 +190,7 @@ TEST_F(Moving, WhatMakesNoSenseIsToldWhy) {
   EXPECT_EQ(move_to({DeviceName(1U), DeviceName(1U)}), "refuse invalid; ");
   EXPECT_THAT(story.refusal(), HasSubstr("named twice"));
   (void)story.ask(S::budget(gib(1)));
-  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U)}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {{DeviceName(1U)}}}), "refuse wrong_state; ");
   (void)move(1);
   EXPECT_EQ(move(1, 74), "refuse wrong_state; ");
   EXPECT_THAT(story.refusal(), HasSubstr("on the way"));
@@ -209,7 +209,7 @@ TEST_F(Moving, OneThatRunsInTurnsIsNotMoved) {
   slice.devices = {DeviceName(1U)};
   (void)story.ask(slice);
   (void)story.claim(2);
-  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(0U)}}), "refuse not_supported; ");
+  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {{DeviceName(0U)}}}), "refuse not_supported; ");
 }
 
 TEST_F(Moving, AWholeDeviceIsExchangedForAnother) {
@@ -219,7 +219,7 @@ TEST_F(Moving, AWholeDeviceIsExchangedForAnother) {
   whole.devices = {DeviceName(0U)};
   (void)story.ask(whole);
   run(2, gib(8));
-  const auto move_2 = [&] { return story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U)}}); };
+  const auto move_2 = [&] { return story.feed(Migrate{{73}, {{1000}}, {2}, {{DeviceName(1U)}}}); };
   hold(1, gib(1));
   EXPECT_EQ(move_2(), "refuse busy; ");
   EXPECT_THAT(story.refusal(), HasSubstr("needs it for itself"));
@@ -239,7 +239,7 @@ TEST_F(Moving, TwoPartsChangePlaces) {
   (void)story.claim(2);
   story.use(2, gib(1), 0);
   (void)story.second();
-  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}}),
+  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {{DeviceName(1U), DeviceName(0U)}}}),
             "move out 2; ");
   (void)transfer_done();
   story.use(2, {}, 0);
@@ -308,7 +308,7 @@ TEST_F(Moving, WhatIsThereOfOneProcessIsNotTakenForWhatOthersHad) {
 TEST_F(Moving, WhatItHadIsKnownWhenTheDaemonStartsAnew) {
   story.hardware[1].driver_reserved = gib(7);
   (void)story.second();
-  (void)story.feed(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(8), {}});
+  (void)story.feed(Resize{{80}, {{1000}}, {1}, {Share::kBudget, gib(8)}});
   EXPECT_EQ(move(1), "move out 1; ");
   (void)StoryTest::left(gib(8));
   EXPECT_EQ(place(), device(1));

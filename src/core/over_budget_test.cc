@@ -63,7 +63,7 @@ TEST_F(OverBudgetTest, IsEndedAfterItsGraceWhereItAskedForThat) {
   EXPECT_EQ(sample_after(seconds(9)), "");
   EXPECT_EQ(sample_after(seconds(1)), "signal 9 to 1; ");
   story_.use(1, Bytes{});
-  EXPECT_EQ(story_.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {.code = 0, .signal = 9}, {}}),
+  EXPECT_EQ(story_.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {{.code = 0, .signal = 9}}}),
             "held 1; ");
   EXPECT_THAT(sample_after(milliseconds(1)), HasSubstr("end 1; "));
   EXPECT_EQ(result(), EndResult::kOverBudget);
@@ -127,7 +127,7 @@ TEST_F(OverBudgetTest, AShrunkLeaseIsEndedOnlyIfItAskedForThat) {
   hold(OverBudget::kNotify);
   story_.use(1, gib(4));
   (void)story_.sample();
-  (void)story_.feed(Resize{{9}, {{1000}, true}, {1}, Share::kBudget, gib(2), {}});
+  (void)story_.feed(Resize{{9}, {{1000}, true}, {1}, {Share::kBudget, gib(2)}});
   for (int i = 0; i < 10; ++i) EXPECT_EQ(sample_after(minutes(1)), "");
   EXPECT_EQ(story_.state(1), LeaseState::kHeld);
 }

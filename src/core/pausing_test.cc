@@ -24,15 +24,15 @@ class Pausing : public StoryTest {
     run(1, gib(8));
   }
 
-  std::string suspend(const PauseTerms& terms) {
+  std::string suspend(const PauseBody& terms) {
     return story.feed(Suspend{{71}, {{1000}}, {1}, terms});
   }
-  std::string freeze(const PauseTerms& terms) {
+  std::string freeze(const PauseBody& terms) {
     return story.feed(Freeze{{70}, {{1000}}, {1}, terms});
   }
   std::string resume() { return story.feed(Resume{{72}, {{1000}}, {1}}); }
   /// It is in host memory, and its 8 GiB are seen to be free.
-  void put_away(const PauseTerms& terms) {
+  void put_away(const PauseBody& terms) {
     (void)suspend(terms);
     (void)transfer_done();
     story.use(1, {});
@@ -171,7 +171,8 @@ TEST_F(Pausing, NobodyElseEndsIt) {
 TEST_F(Pausing, WhatHasEndedIsNotPausedAnyMore) {
   (void)freeze({.reason = "lunch"});
   (void)transfer_done();
-  (void)story.feed(Release{.token = {73}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(
+      Release{.token = {73}, .actor = {{1000}}, .lease = {1}, .body = {.detach = true}});
   EXPECT_EQ(lease().state, LeaseState::kReleasing);
   EXPECT_EQ(lease().pause, std::nullopt);
 }

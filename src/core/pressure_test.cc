@@ -193,7 +193,7 @@ TEST_F(UnderPressure, ALeaseThatCanSaveItselfIsAskedWhenItIsCritical) {
   EXPECT_EQ(lease(1).checkpoints.asked->reason, CheckpointReason::kPressure);
   EXPECT_THAT(wait(5), Not(HasSubstr("save 1"))) << "once";
   (void)story.feed(
-      ReportCheckpoint{{5}, {{1000}}, {0, 1}, 1, CheckpointOutcome::kSaved, "state.pt"});
+      ReportCheckpoint{{5}, {{1000}}, {0, 1}, {1, CheckpointOutcome::kSaved, "state.pt"}});
   (void)use(1, gib(1));
   (void)wait(20);
   EXPECT_THAT(use(1, gib(9)), Not(HasSubstr("save 1"))) << "it has saved itself a moment ago";

@@ -23,23 +23,23 @@ std::optional<Duration> ProgressReports::left_at_its_rate(const Reported& report
   return Duration{static_cast<std::int64_t>(std::min(left, most))};
 }
 
-std::optional<Refusal> ProgressReports::refuse(const Lease& lease, const ReportProgress& event) {
+std::optional<Refusal> ProgressReports::refuse(const Lease& lease, const ProgressBody& body) {
   const Held* held = lease.held();
   if (held == nullptr || !held->claimed) {
     return Refusal{RefusalCode::kWrongState,
                    text_of(lease.id) + " does not run: nothing of it can have been done"};
   }
-  if (event.total && *event.total < event.done) {
-    return Refusal{RefusalCode::kInvalid, "more is done (" + std::to_string(event.done) +
+  if (body.total && *body.total < body.done) {
+    return Refusal{RefusalCode::kInvalid, "more is done (" + std::to_string(body.done) +
                                               ") than there is to be done (" +
-                                              std::to_string(*event.total) + ")"};
+                                              std::to_string(*body.total) + ")"};
   }
-  if (event.left && (event.left->ns < 0 || *event.left > limits::kReportedEndMax)) {
+  if (body.left && (body.left->ns < 0 || *body.left > limits::kReportedEndMax)) {
     return Refusal{RefusalCode::kInvalid,
                    "what is left takes from nothing to " + to_text(limits::kReportedEndMax)};
   }
-  if (event.note.size() > limits::kProgressNote) {
-    return Refusal{RefusalCode::kInvalid, "the note has " + std::to_string(event.note.size()) +
+  if (body.note.size() > limits::kProgressNote) {
+    return Refusal{RefusalCode::kInvalid, "the note has " + std::to_string(body.note.size()) +
                                               " bytes: at most " +
                                               std::to_string(limits::kProgressNote) + " are kept"};
   }
@@ -49,21 +49,22 @@ std::optional<Refusal> ProgressReports::refuse(const Lease& lease, const ReportP
 void ProgressReports::on(const ReportProgress& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
-  if (std::optional<Refusal> refusal = refuse(*lease, event)) {
+  const ProgressBody& body = event.body;
+  if (std::optional<Refusal> refusal = refuse(*lease, body)) {
     core_->refuse(event.token, *std::move(refusal));
     return;
   }
   std::optional<Reported>& reported = reported_[lease->id];
-  const bool goes_on = reported && event.done >= reported->last.done &&
+  const bool goes_on = reported && body.done >= reported->last.done &&
                        reported->first_at >= lease->held()->runs_since;
-  if (!goes_on) reported = Reported{.done_first = event.done, .first_at = core_->now().instant};
+  if (!goes_on) reported = Reported{.done_first = body.done, .first_at = core_->now().instant};
   reported->at = core_->now().instant;
-  reported->last = {.done = event.done,
-                    .total = event.total,
-                    .left = event.left,
-                    .note = event.note,
+  reported->last = {.done = body.done,
+                    .total = body.total,
+                    .left = body.left,
+                    .note = body.note,
                     .at = core_->now().wall};
-  if (!event.left && event.total) reported->last.left = left_at_its_rate(*reported, *event.total);
+  if (!body.left && body.total) reported->last.left = left_at_its_rate(*reported, *body.total);
   core_->derive(lease->id);
   core_->answer(event.token, lease->id);
 }

@@ -30,7 +30,7 @@ class ProgressReports {
     std::uint64_t done_first = 0;  // How fast it goes is counted from here:
     Instant first_at;              // the first report since it runs, or since it began anew.
   };
-  static std::optional<Refusal> refuse(const Lease& lease, const ReportProgress& event);
+  static std::optional<Refusal> refuse(const Lease& lease, const ProgressBody& body);
   static std::optional<Duration> left_at_its_rate(const Reported& reported, std::uint64_t total);
 
   Ref<Decider> core_;

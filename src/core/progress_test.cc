@@ -24,11 +24,8 @@ class Progressing : public StoryTest {
     (void)story.ask(request);
     run(story.handles, gib(1));
   }
-  std::string feed(ReportProgress reported) {
-    reported.token = {70};
-    if (reported.actor.user == UserId{}) reported.actor = {{1000}};
-    if (reported.lease == LeaseId{}) reported.lease = {1};
-    return story.feed(reported);
+  std::string feed(const ProgressBody& body, LeaseId lease = {1}, Actor actor = {{1000}}) {
+    return story.feed(ReportProgress{{70}, actor, lease, body});
   }
   /// How long it still takes, as expected now.
   std::optional<Duration> left(std::uint64_t id = 1) const {
@@ -93,9 +90,9 @@ TEST_F(Progressing, ItCountsMoreThanTheEtaAndLessThanTheLimit) {
   request.limit = minutes(30);
   start(request);
   EXPECT_EQ(left(2), seconds(599)) << "it was granted a second ago";
-  (void)feed({.lease = {2}, .done = 1, .left = minutes(20)});
+  (void)feed({.done = 1, .left = minutes(20)}, {2});
   EXPECT_EQ(left(2), minutes(20));
-  (void)feed({.lease = {2}, .done = 1, .left = hours(2)});
+  (void)feed({.done = 1, .left = hours(2)}, {2});
   EXPECT_EQ(left(2), seconds(1799));
 }
 
@@ -158,9 +155,9 @@ TEST_F(Progressing, WhatMakesNoSenseIsRefused) {
 }
 
 TEST_F(Progressing, OnlyWhoseItIsAndWhatRunsTells) {
-  EXPECT_EQ(feed({.actor = {{1001}}, .done = 1}), "refuse not_yours; ");
+  EXPECT_EQ(feed({.done = 1}, {1}, {{1001}}), "refuse not_yours; ");
   EXPECT_EQ(story.ask(S::budget(gib(8))), "waiting 2; ");
-  EXPECT_EQ(feed({.lease = {2}, .done = 1}), "refuse wrong_state; ");
+  EXPECT_EQ(feed({.done = 1}, {2}), "refuse wrong_state; ");
   EXPECT_THAT(story.refusal(), HasSubstr("lease 2 does not run"));
   (void)story.end(1);
   EXPECT_EQ(feed({.done = 1}).substr(0, 6), "refuse");

@@ -94,7 +94,7 @@ TEST(Recovery, AnAnswerThatWasLostIsGivenAgain) {
   EXPECT_EQ(story.feed(Reconnect{{80}, {{1000}}, {0, 1}}), "held 1; ");
   EXPECT_EQ(story.claim(1), "held 1; ");
   EXPECT_EQ(story.claim(1), "held 1; ");  // The same claim again.
-  EXPECT_EQ(story.feed(Claim{{9}, {{1000}}, {0, 1}, S::process(2)}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Claim{{9}, {{1000}}, {0, 1}, {S::process(2)}}), "refuse wrong_state; ");
   (void)story.end(1);
   EXPECT_EQ(story.feed(Reconnect{{82}, {{1000}}, {0, 1}}), "ended 1; ");
 }
@@ -144,7 +144,7 @@ TEST(Recovery, ASnapshotRebuildsEverything) {
   (void)story.claim(4);
   (void)story.end(4);
   (void)story.pass(minutes(1));
-  (void)story.feed(Release{{9}, {{1000}}, {1}, false, false, true});
+  (void)story.feed(Release{{9}, {{1000}}, {1}, {.detach = true}});
 
   const std::vector<Record> snapshot = story.coordinator.snapshot(story.now);
   Coordinator fresh({.order = Order::kFair, .reserve = {}});

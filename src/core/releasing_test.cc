@@ -19,10 +19,10 @@ TEST(Releasing, ALeaseWhoseCommandRunsIsReleasedOnlyWhereItIsToRunOn) {
   }
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
   // Its child is another process; it may not know what its parent does.
-  EXPECT_EQ(
-      story.feed(Release{
-          .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(2)}),
-      "refuse running; ");
+  EXPECT_EQ(story.feed(Release{.token = {9},
+                               .actor = {.user = {1000}, .process = ReleaseStory::process(2)},
+                               .lease = {1}}),
+            "refuse running; ");
 }
 
 TEST(Releasing, ADetachedLeaseHasEndedWhenItWasReleased) {
@@ -33,7 +33,7 @@ TEST(Releasing, ADetachedLeaseHasEndedWhenItWasReleased) {
   (void)story.pass(seconds(5));
   (void)story.sample();
   const UnixMs released = story.now.wall;
-  (void)story.feed(Release{{9}, {{0}, true}, {1}, false, false, true});
+  (void)story.feed(Release{{9}, {{0}, true}, {1}, {.detach = true}});
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
   story.restart();
   (void)story.sample();
@@ -52,9 +52,10 @@ void detach(ReleaseStory& story, Bytes used) {
   (void)story.claim(1);
   story.use(1, used);
   (void)story.second();
-  (void)story.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(
+      Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .body = {.detach = true}});
 }
-const Release kKills{.token = {9}, .actor = {{0}, true}, .lease = {1}, .kill = true};
+const Release kKills{.token = {9}, .actor = {{0}, true}, .lease = {1}, .body = {.kill = true}};
 
 TEST(Releasing, ProgramsThatWereDetachedAreKilledTenSecondsAfterTheyWereToEnd) {
   ReleaseStory story;
@@ -84,7 +85,8 @@ TEST(Releasing, TheKillOfWhatWasDetachedIsNotForgottenWhenItsMemoryIs) {
   (void)freed.ask(ReleaseStory::budget(gib(8)));
   (void)freed.claim(1);
   (void)freed.feed(Join{{8}, {{1000}}, {0, 1}, ReleaseStory::process(21)});
-  (void)freed.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)freed.feed(
+      Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .body = {.detach = true}});
   EXPECT_EQ(freed.feed(kKills), "signal 15 to 1; signal 15 to 21; releasing 1; ");
   (void)freed.end(1);
   EXPECT_EQ(freed.seconds_pass(9), "") << "its memory is free, and it runs";
@@ -98,8 +100,9 @@ TEST(Releasing, WhatIsDetachedAfterItWasToldToEndRunsOn) {
   (void)story.claim(1);
   story.use(1, gib(3));
   (void)story.second();
-  (void)story.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .cancel = true});
-  (void)story.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(Cancel{.token = {9}, .actor = {{1000}}, .lease = {1}});
+  (void)story.feed(
+      Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .body = {.detach = true}});
   EXPECT_EQ(story.seconds_pass(20), "");
 }
 
@@ -107,10 +110,10 @@ TEST(Releasing, AProgramThatHasItsOwnLeaseReleasesIt) {
   ReleaseStory story;
   (void)story.ask(ReleaseStory::budget(gib(8)));
   (void)story.claim(1);
-  EXPECT_EQ(
-      story.feed(Release{
-          .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(1)}),
-      "releasing 1; ");
+  EXPECT_EQ(story.feed(Release{.token = {9},
+                               .actor = {.user = {1000}, .process = ReleaseStory::process(1)},
+                               .lease = {1}}),
+            "releasing 1; ");
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kOk);
 }
 
@@ -123,10 +126,10 @@ TEST(Releasing, TheLastProgramOfAReservationReleasesIt) {
     (void)story.feed(Join{.token = {8},
                           .actor = {{1000}},
                           .handle = story.coordinator.lease({1}, story.now)->handle,
-                          .process = ReleaseStory::process(pid)});
+                          .body = ReleaseStory::process(pid)});
   };
   const Release release{
-      .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(21)};
+      .token = {9}, .actor = {.user = {1000}, .process = ReleaseStory::process(21)}, .lease = {1}};
   join(21);
   join(22);
   EXPECT_EQ(story.feed(release), "refuse running; ");
@@ -139,9 +142,9 @@ TEST(Releasing, WhoCancelsIsKnownUntilTheEndAndAfterARestart) {
   (void)story.ask(ReleaseStory::budget(gib(8)));
   (void)story.claim(1);
   (void)story.ask(ReleaseStory::budget(gib(12)));
-  (void)story.feed(Release{{9}, {{0}, true}, {2}, false, true});
+  (void)story.feed(Cancel{{9}, {{0}, true}, {2}});
   EXPECT_EQ(story.coordinator.lease({2}, story.now)->ended_by, UserId{0});
-  (void)story.feed(Release{{9}, {{0}, true}, {1}, false, true});
+  (void)story.feed(Cancel{{9}, {{0}, true}, {1}});
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
   story.restart();
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
@@ -181,7 +184,7 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatLapses) {
   EXPECT_EQ(grants_beside([](Story& story) { return story.pass(seconds(60)); }),
             "park 1; grant 2; ");
   EXPECT_EQ(grants_beside(
-                [](Story& story) { return story.feed(Park{{9}, {{1000}, true}, {0, 1}, true}); }),
+                [](Story& story) { return story.feed(Park{{9}, {{1000}, true}, {0, 1}, {true}}); }),
             "waiting 1; grant 2; ");
 }
 
@@ -197,9 +200,9 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsOnceHoweverOftenThatLapses
   ReleaseStory story{{.order = Order::kFifo, .reserve = {}}};
   offer_with_a_program(story, gib(8));
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, true}), "waiting 1; ");
+    EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, {true}}), "waiting 1; ");
     EXPECT_EQ(story.look().unmanaged, gib(3));
-    EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, false}), "grant 1; held 1; ");
+    EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, {false}}), "grant 1; held 1; ");
   }
 }
 
@@ -230,7 +233,7 @@ TEST(Releasing, ALeaseThatEndsOnItsWayBackIsChargedWhatItLeft) {
   (void)story.sample();
   ASSERT_EQ(story.last_move()->direction, Direction::kSwapIn);
   (void)story.ask(ReleaseStory::budget(gib(13)));
-  (void)story.feed(ReportExit{{9}, {{1000}, true}, {0, 1}, {}, {}});
+  (void)story.feed(ReportExit{{9}, {{1000}, true}, {0, 1}});
   story.use(1, gib(2), 0, false);
   (void)story.second();
   EXPECT_EQ(story.state(2), LeaseState::kHeld);

@@ -149,20 +149,16 @@ bool Coordinator::Trial::begin(const Remedy& remedy, LeaseId id) {
     case Kind::kPauseLease:
       return feed(Suspend{.token = {}, .actor = owner, .lease = id});
     case Kind::kShrinkLease: {
-      const Resize resize{.token = {}, .actor = owner, .lease = id, .vram = remedy.bytes};
-      return feed(resize);
+      const ResizeBody smaller{.vram = remedy.bytes};
+      return feed(Resize{.token = {}, .actor = owner, .lease = id, .body = smaller});
     }
     case Kind::kRequeueLease:
       return begin_requeue(*lease);
     case Kind::kCancelLease:
     case Kind::kEndPrograms:
     case Kind::kReleaseLease: {
-      const Release release{.token = {},
-                            .actor = owner,
-                            .lease = id,
-                            .kill = remedy.kind != Kind::kReleaseLease,
-                            .cancel = remedy.kind == Kind::kCancelLease};
-      return feed(release);
+      const ReleaseBody end{.kill = remedy.kind != Kind::kReleaseLease};
+      return feed(Release{.token = {}, .actor = owner, .lease = id, .body = end});
     }
     case Kind::kAskLess:
     case Kind::kOtherDevice:
@@ -178,12 +174,11 @@ bool Coordinator::Trial::begin_requeue(const Lease& lease) {
     return false;
   }
   if (lease.checkpoints.asked) {
-    static_cast<void>(feed(ReportCheckpoint{.token = {},
-                                            .actor = owner,
-                                            .handle = lease.handle,
-                                            .number = lease.checkpoints.asked->number,
-                                            .outcome = CheckpointOutcome::kSaved,
-                                            .detail = {}}));
+    static_cast<void>(feed(ReportCheckpoint{
+        .token = {},
+        .actor = owner,
+        .handle = lease.handle,
+        .body = {lease.checkpoints.asked->number, CheckpointOutcome::kSaved, {}}}));
   }
   return feed(BeginRequeue{.token = {}, .actor = owner, .handle = lease.handle});
 }
@@ -198,14 +193,12 @@ void Coordinator::Trial::end_processes(Kind kind, LeaseId id) {
   const Actor owner{.user = lease->user};
   if (kind == Kind::kRequeueLease) {
     static_cast<void>(feed(Reconnect{
-        .token = {}, .actor = owner, .handle = lease->handle, .restarts = lease->restarts + 1}));
+        .token = {}, .actor = owner, .handle = lease->handle, .body = {lease->restarts + 1}}));
   } else if (held->command) {
     static_cast<void>(feed(ReportExit{.token = {},
                                       .actor = owner,
                                       .handle = lease->handle,
-                                      .exit = {},
-                                      .leftovers = {},
-                                      .restarts = lease->restarts}));
+                                      .body = {.restarts = lease->restarts}}));
   }
   for (const Process& process : processes) {
     static_cast<void>(feed(ProcessEnded{process}));

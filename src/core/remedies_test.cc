@@ -82,8 +82,8 @@ TEST_F(Remedies, ShrinkingToThePeakMakesRoom) {
   const auto shrink = remedy(2, Kind::kShrinkLease);
   ASSERT_TRUE(shrink);
   EXPECT_EQ(shrink->bytes, gib(7));
-  (void)story.feed(
-      Resize{.token = token(), .actor = admin(), .lease = shrink->lease, .vram = shrink->bytes});
+  (void)story.feed(Resize{
+      .token = token(), .actor = admin(), .lease = shrink->lease, .body = {.vram = shrink->bytes}});
   EXPECT_NE(story.second().find("grant 2"), std::string::npos);
 }
 
@@ -103,9 +103,9 @@ TEST_F(Remedies, ARequeueMakesRoom) {
   const auto requeue = remedy(2, Kind::kRequeueLease);
   ASSERT_TRUE(requeue);
   EXPECT_EQ(requeue->lease, LeaseId{1});
-  (void)story.feed(AskRequeue{token(), admin(), {1}, false});
+  (void)story.feed(AskRequeue{token(), admin(), {1}, {false}});
   (void)story.feed(BeginRequeue{{1}, {{1000}}, {0, 1}});
-  (void)story.feed(Reconnect{{1}, {{1000}}, {0, 1}, 1});
+  (void)story.feed(Reconnect{{1}, {{1000}}, {0, 1}, {1}});
   (void)story.feed(ProcessEnded{Story::process(1)});
   story.use(1, Bytes{});
   (void)story.second();
@@ -120,7 +120,7 @@ TEST_F(Remedies, CancellingMakesRoom) {
   const auto cancel = remedy(2, Kind::kCancelLease);
   ASSERT_TRUE(cancel);
   EXPECT_FALSE(remedy(2, Kind::kReleaseLease));  // It would run on without a lease.
-  (void)story.feed(Release{token(), admin(), cancel->lease, true, true});
+  (void)story.feed(Cancel{token(), admin(), cancel->lease});
   story.use(1, Bytes{});
   EXPECT_NE(story.end(1).find("grant 2"), std::string::npos);
 }
@@ -143,14 +143,16 @@ TEST_F(Remedies, EndingTheProgramsOfALeaseThatHasEndedMakesRoom) {
   run(1, gib(12));
   (void)story.ask(Story::budget(gib(8)));
   EXPECT_FALSE(remedy(2, Kind::kEndPrograms));
-  (void)story.feed(Release{.token = token(), .actor = admin(), .lease = {1}, .detach = true});
+  (void)story.feed(
+      Release{.token = token(), .actor = admin(), .lease = {1}, .body = {.detach = true}});
   (void)story.second();
   const auto end = remedy(2, Kind::kEndPrograms);
   ASSERT_TRUE(end);
   EXPECT_EQ(end->lease, LeaseId{1});
   EXPECT_FALSE(remedy(2, Kind::kCancelLease));
-  EXPECT_THAT(story.feed(Release{.token = token(), .actor = admin(), .lease = {1}, .kill = true}),
-              testing::HasSubstr("signal 15 to 1; "));
+  EXPECT_THAT(
+      story.feed(Release{.token = token(), .actor = admin(), .lease = {1}, .body = {.kill = true}}),
+      testing::HasSubstr("signal 15 to 1; "));
   (void)story.feed(ProcessEnded{Story::process(1)});
   story.use(1, Bytes{});
   (void)story.second();
@@ -166,8 +168,8 @@ TEST_F(Remedies, AskingLessIsForTheFirstOfTheQueue) {
   EXPECT_EQ(less->bytes, gib(6));
   (void)story.ask(Story::budget(gib(8)));
   EXPECT_FALSE(remedy(3, Kind::kAskLess));  // 4 GiB may pass the second, and not 6.
-  (void)story.feed(Release{token(), admin(), {3}, true, true});
-  (void)story.feed(Release{token(), admin(), {2}, true, true});
+  (void)story.feed(Cancel{token(), admin(), {3}});
+  (void)story.feed(Cancel{token(), admin(), {2}});
   (void)story.ask(Story::budget(less->bytes));
   EXPECT_EQ(story.state(4), LeaseState::kHeld);
 }
@@ -213,7 +215,7 @@ TEST_F(Remedies, WhoMadeRoomForItComesBackWhenItAsksAnew) {
   ASSERT_EQ(story.state(1), LeaseState::kSuspended);
   ASSERT_EQ(story.look().grantable, gib(7));
   EXPECT_FALSE(remedy(4, Kind::kAskLess));
-  (void)story.feed(Release{token(), admin(), {4}, true, true});
+  (void)story.feed(Cancel{token(), admin(), {4}});
   (void)story.ask(Story::budget(gib(7)));
   EXPECT_EQ(story.state(5), LeaseState::kWaiting);
 }
@@ -230,7 +232,7 @@ TEST_F(Remedies, NobodyPassesWhileMemoryIsOnTheWayOut) {
   (void)story.ask(brief);
   ASSERT_EQ(story.state(3), LeaseState::kWaiting);
   EXPECT_TRUE(remedy(2, Kind::kCancelLease));
-  (void)story.feed(Release{token(), admin(), {1}, true, true});
+  (void)story.feed(Cancel{token(), admin(), {1}});
   (void)story.ask(brief);
   EXPECT_EQ(story.state(4), LeaseState::kWaiting) << "1 was told to end";
   (void)story.end(1);
@@ -252,7 +254,7 @@ TEST_F(Remedies, NobodyPassesWhileWhatIsLeftOfACancelledLeaseEnds) {
   (void)story.ask(Story::budget(gib(10)));
   (void)story.ask(Story::budget(gib(4)));
   (void)story.feed(Join{token(), {{1000}}, {0, 1}, Story::process(50)});
-  (void)story.feed(Release{token(), admin(), {1}, true, true});
+  (void)story.feed(Cancel{token(), admin(), {1}});
   (void)story.end(1);
   (void)story.second();
   ASSERT_EQ(story.state(1), LeaseState::kReleasing);
@@ -278,11 +280,11 @@ TEST_F(Remedies, AShrinkThatEndsATurnIsNotProposed) {
   (void)story.ask(slice);
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kUserLimit);
   EXPECT_TRUE(remedy(2, Kind::kShrinkLease)) << "both fit";
-  (void)story.feed(Release{token(), admin(), {2}, true, true});
+  (void)story.feed(Cancel{token(), admin(), {2}});
   slice.vram = gib(8);
   (void)story.ask(slice);
   EXPECT_FALSE(remedy(3, Kind::kShrinkLease));
-  (void)story.feed(Resize{token(), {{1000}}, {1}, Share::kSlice, gib(1)});
+  (void)story.feed(Resize{token(), {{1000}}, {1}, {Share::kSlice, gib(1)}});
   EXPECT_EQ(story.last_move().value().direction, Direction::kSwapOut);
 }
 
@@ -351,7 +353,7 @@ TEST_F(RemediesOnSeveral, AnotherDeviceIsFree) {
   run(1, gib(10));
   (void)story.ask(zero);
   ASSERT_TRUE(remedy(2, Kind::kOtherDevice));
-  (void)story.feed(Release{token(), admin(), {2}, true, true});
+  (void)story.feed(Cancel{token(), admin(), {2}});
   (void)story.ask(Story::budget(gib(16)));
   EXPECT_EQ(story.state(3), LeaseState::kHeld);
 }
@@ -403,7 +405,7 @@ TEST_F(RemediesOnSeveral, APauseOnTheWayElsewhereFreesWhereItWas) {
   behind.devices = {std::uint32_t{1}};
   (void)story.ask(behind);
   ASSERT_EQ(story.state(5), LeaseState::kWaiting);
-  (void)story.feed(Migrate{token(), admin(), {1}, {DeviceName(1U), DeviceName(0U)}});
+  (void)story.feed(Migrate{token(), admin(), {1}, {{DeviceName(1U), DeviceName(0U)}}});
   EXPECT_TRUE(remedy(4, Kind::kPauseLease));
   EXPECT_FALSE(remedy(5, Kind::kPauseLease));
 }
@@ -431,7 +433,7 @@ TEST_F(RemediesOnSeveral, ACopyDecidesAloneAndAsTheOriginalWould) {
   Coordinator other = story.coordinator.copy();
   other.check_everything();
   EXPECT_EQ(other.queue(story.now), story.coordinator.queue(story.now));
-  (void)other.step(story.now, Release{token(), admin(), {1}, true, true});
+  (void)other.step(story.now, Cancel{token(), admin(), {1}});
   other.check_everything();
   (void)remedies(4);
   EXPECT_EQ(story.coordinator.last_sequence(), records);

@@ -47,7 +47,7 @@ void Requests::on(const Reconnect& event) {
   if (lease == nullptr) return;
   const Held* granted = lease->granted();
   const bool stopped = granted != nullptr && granted->is_being_stopped();
-  if (event.restarts != lease->restarts + (stopped ? 1U : 0U)) {
+  if (event.body.restarts != lease->restarts + (stopped ? 1U : 0U)) {
     core_->refuse(event.token, RefusalCode::kWrongState,
                   text_of(lease->id) + " has been started " + std::to_string(lease->restarts) +
                       " times again, and this was said for another run");
@@ -71,8 +71,8 @@ void Requests::on(const Claim& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.handle);
   if (lease == nullptr) return;
   const Held* held = lease->held();
-  const bool again = held != nullptr && held->claimed && held->command == event.command;
-  const bool is_old = event.restarts != lease->restarts;
+  const bool again = held != nullptr && held->claimed && held->command == event.body.command;
+  const bool is_old = event.body.restarts != lease->restarts;
   if (held == nullptr || is_old || (held->claimed && !again) || lease->request.ttl) {
     core_->refuse(event.token, RefusalCode::kWrongState,
                   text_of(lease->id) + " cannot be claimed: " +
@@ -81,7 +81,7 @@ void Requests::on(const Claim& event) {
                                          : "it is claimed already"));
     return;
   }
-  if (!again) core_->decide(lease->id, LeaseClaimed{lease->id, event.command});
+  if (!again) core_->decide(lease->id, LeaseClaimed{lease->id, event.body.command});
   core_->answer(event.token, lease->id);
 }
 
@@ -94,14 +94,14 @@ void Requests::on(const Join& event) {
                   text_of(lease->id) + " is not held: no process can join it");
     return;
   }
-  const bool joined = held->members.contains(event.process) || held->command == event.process;
+  const bool joined = held->members.contains(event.body) || held->command == event.body;
   if (!joined && held->members.size() >= limits::kMembersPerLease) {
     core_->refuse(event.token, RefusalCode::kQueueFull,
                   text_of(lease->id) + " has " + std::to_string(limits::kMembersPerLease) +
                       " processes already, which is the most that one lease can have");
     return;
   }
-  if (!joined) core_->decide(lease->id, MemberSeen{lease->id, event.process});
+  if (!joined) core_->decide(lease->id, MemberSeen{lease->id, event.body});
   core_->answer(event.token, lease->id);
 }
 
@@ -110,14 +110,14 @@ void Requests::on(const Park& event) {
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
   const bool offered = lease->held() != nullptr && !lease->held()->claimed;
-  if (lease->waiting() == nullptr && !(offered && event.parked)) {
+  if (lease->waiting() == nullptr && !(offered && event.body.parked)) {
     core_->refuse(event.token, RefusalCode::kWrongState, text_of(id) + " is not waiting");
     return;
   }
   if (offered) {
     lifecycle_->lapse(id, true);
-  } else if (lease->waiting()->parked_since.has_value() != event.parked) {
-    core_->decide(id, RequestParked{id, event.parked});
+  } else if (lease->waiting()->parked_since.has_value() != event.body.parked) {
+    core_->decide(id, RequestParked{id, event.body.parked});
   }
   core_->answer(event.token, id);
 }

@@ -51,8 +51,8 @@ void Requeuing::on(const AskRequeue& event) {
   }
   requesters.push_back(event.token);
   if (!under_way) {
-    ask(id, {.unsaved = event.unsaved, .by = event.actor.user});
-  } else if (event.unsaved && !held->requeue->unsaved && !held->is_being_stopped()) {
+    ask(id, {.unsaved = event.body.unsaved, .by = event.actor.user});
+  } else if (event.body.unsaved && !held->requeue->unsaved && !held->is_being_stopped()) {
     core_->decide(id, RequeueAsked{id, true, held->requeue->by});
   }
 }

@@ -31,7 +31,7 @@ class Requeuing : public testing::Test {
     return hold(CheckpointWay{.kind = CheckpointKind::kCmd, .grace = seconds(60)}, gib(1));
   }
   std::string ask(std::uint64_t lease = 1, bool unsaved = false) {
-    return story.feed(AskRequeue{{++token}, {{1000}}, {lease}, unsaved});
+    return story.feed(AskRequeue{{++token}, {{1000}}, {lease}, {unsaved}});
   }
   std::string begin(std::uint64_t lease = 1) {
     return story.feed(BeginRequeue{{++token}, {{1000}}, {0, lease}});
@@ -39,11 +39,11 @@ class Requeuing : public testing::Test {
   std::string saved(std::uint64_t lease, Outcome outcome) {
     const auto asked = view(lease).checkpoints.asked;
     return story.feed(ReportCheckpoint{
-        {++token}, {{1000}}, {0, lease}, asked ? asked->number : 0, outcome, "detail"});
+        {++token}, {{1000}}, {0, lease}, {asked ? asked->number : 0, outcome, "detail"}});
   }
   /// Its `berth run` waits for the next start.
   std::string reconnects(std::uint64_t lease = 1) {
-    return story.feed(Reconnect{{++token}, {{1000}}, {0, lease}, view(lease).restarts + 1});
+    return story.feed(Reconnect{{++token}, {{1000}}, {0, lease}, {view(lease).restarts + 1}});
   }
   /// The command of lease 1 is dead, and nothing of it is listed.
   std::string die() {
@@ -53,7 +53,7 @@ class Requeuing : public testing::Test {
   }
   LeaseView view(std::uint64_t lease = 1) { return *story.coordinator.lease({lease}, story.now); }
   std::string claim_again(std::uint64_t pid) {
-    return story.feed(Claim{{++token}, {{1000}}, {0, 1}, S::process(pid), 1});
+    return story.feed(Claim{{++token}, {{1000}}, {0, 1}, {S::process(pid), 1}});
   }
 
   Story story;
@@ -61,7 +61,7 @@ class Requeuing : public testing::Test {
 };
 
 TEST_F(Requeuing, WhoAskedForItIsKnownAfterARestartToo) {
-  EXPECT_EQ(story.feed(AskRequeue{{++token}, {{0}, true}, {1}, false}), "stop 1; ");
+  EXPECT_EQ(story.feed(AskRequeue{{++token}, {{0}, true}, {1}, {false}}), "stop 1; ");
   EXPECT_EQ(view().requeued_by, UserId{0});
   (void)ask(1, true);
   EXPECT_EQ(view().requeued_by, UserId{0}) << "who joins did not begin it";
@@ -103,7 +103,7 @@ TEST_F(Requeuing, OfTheNextRunNothingOfTheLastIsKnown) {
   EXPECT_EQ(view().command, S::process(21));
   EXPECT_EQ(view().parts.at(0).peak, gib(1));
   EXPECT_EQ(view().exit, std::nullopt);
-  (void)story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {.code = 3}, {}, 1});
+  (void)story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {{.code = 3}, {}, 1}});
   (void)story.feed(ProcessEnded{S::process(21)});
   story.use(21, Bytes{});
   (void)story.sample();
@@ -194,7 +194,7 @@ TEST_F(Requeuing, ASecondRequesterMaySaySo) {
 
 TEST_F(Requeuing, ASaveUnderWayWillDo) {
   (void)hold_saving();
-  (void)story.feed(AskCheckpoint{{++token}, {{1000}}, {2}, Duration{}});
+  (void)story.feed(AskCheckpoint{{++token}, {{1000}}, {2}, {Duration{}}});
   EXPECT_EQ(ask(2), "");
   EXPECT_EQ(saved(2, Outcome::kSaved), "save over 2; stop 2; held 2; ");
 }
@@ -203,7 +203,7 @@ TEST_F(Requeuing, MeanwhileNoOtherSaveIsAskedFor) {
   (void)hold(CheckpointWay{.grace = seconds(1), .every = seconds(2)}, gib(1));
   (void)ask(2);
   (void)saved(2, Outcome::kSaved);
-  EXPECT_EQ(story.feed(AskCheckpoint{{++token}, {{1000}}, {2}, {}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(AskCheckpoint{{++token}, {{1000}}, {2}}), "refuse wrong_state; ");
   (void)begin(2);
   EXPECT_EQ(story.pass(seconds(10)), "");
 }
@@ -226,10 +226,10 @@ TEST_F(Requeuing, WhatCannotBeRequeuedIsRefused) {
   (void)story.ask(large);
   EXPECT_EQ(ask(3), "refuse wrong_state; ");
   EXPECT_EQ(ask(99), "refuse not_found; ");
-  EXPECT_EQ(story.feed(AskRequeue{{++token}, {{1001}}, {1}, false}), "refuse not_yours; ");
+  EXPECT_EQ(story.feed(AskRequeue{{++token}, {{1001}}, {1}, {false}}), "refuse not_yours; ");
   (void)story.feed(Suspend{{++token}, {{1000}}, {1}});
   EXPECT_EQ(ask(1), "refuse wrong_state; ");
-  (void)story.feed(Release{{++token}, {{1000}}, {1}, false, true});
+  (void)story.feed(Cancel{{++token}, {{1000}}, {1}});
   EXPECT_EQ(ask(1), "refuse wrong_state; ");
   Request reservation = S::budget(gib(1));
   reservation.requeue_grace = seconds(1);
@@ -291,7 +291,7 @@ TEST_F(Requeuing, WhoHangsUpWhileItIsStoppedEndsIt) {
 
 TEST_F(Requeuing, ACommandThatEndsByItselfHasEnded) {
   (void)ask();
-  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}),
+  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}}),
             "no requeue 1; refuse not_requeued; held 1; ");
   (void)die();
   EXPECT_EQ(view().result, EndResult::kOk);
@@ -304,7 +304,7 @@ TEST_F(Requeuing, NeitherIsOneStartedAgainThatWasAboutToBeStopped) {
   (void)begin();
   (void)story.feed(ProcessEnded{S::process(1)});
   (void)story.sample();
-  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}),
+  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}}),
             "no requeue 1; refuse not_requeued; releasing 1; ");
   (void)die();
   EXPECT_EQ(view().result, EndResult::kOk);
@@ -325,7 +325,7 @@ TEST_F(Requeuing, WhoDoesNotComeBackIsSetAside) {
   EXPECT_EQ(story.pass(seconds(20) + limits::kRequeueMargin), "requeue 1; waiting 1; ");
   (void)story.pass(limits::kReconnectWithin);
   EXPECT_TRUE(view().flags.parked);
-  EXPECT_EQ(story.feed(Reconnect{{++token}, {{1000}}, {0, 1}, 1}), "held 1; ");
+  EXPECT_EQ(story.feed(Reconnect{{++token}, {{1000}}, {0, 1}, {1}}), "held 1; ");
 }
 
 TEST_F(Requeuing, WhatItsSupervisorDoesNotStopIsKilled) {
@@ -364,19 +364,19 @@ TEST_F(Requeuing, ALimitIsThatOfOneRun) {
   (void)reconnects(2);
   (void)story.feed(ProcessEnded{S::process(2)});
   EXPECT_EQ(story.sample(), "requeue 2; grant 2; held 2; ");
-  (void)story.feed(Claim{{++token}, {{1000}}, {0, 2}, S::process(22), 1});
+  (void)story.feed(Claim{{++token}, {{1000}}, {0, 2}, {S::process(22), 1}});
   EXPECT_EQ(story.pass(seconds(59)), "");
   EXPECT_EQ(story.pass(seconds(1)), "revoke 2; signal 15 to 22; ");
 }
 
 TEST_F(Requeuing, ToCancelItEndsIt) {
   (void)ask();
-  EXPECT_EQ(story.feed(Release{{++token}, {{1000}}, {1}, false, true}),
+  EXPECT_EQ(story.feed(Cancel{{++token}, {{1000}}, {1}}),
             "no requeue 1; refuse not_requeued; revoke 1; signal 15 to 1; held 1; ");
   (void)hold({}, gib(1));
   (void)ask(2);
   (void)begin(2);
-  EXPECT_EQ(story.feed(Release{{++token}, {{1000}}, {2}, false, true}),
+  EXPECT_EQ(story.feed(Cancel{{++token}, {{1000}}, {2}}),
             "no requeue 2; refuse not_requeued; revoke 2; signal 15 to 2; held 2; ");
   (void)hold({}, gib(1));
   (void)ask(3);
@@ -384,7 +384,7 @@ TEST_F(Requeuing, ToCancelItEndsIt) {
   (void)story.feed(ProcessEnded{S::process(3)});
   story.use(3, gib(1), 0, false);
   (void)story.sample();
-  EXPECT_EQ(story.feed(Release{{++token}, {{1000}}, {3}, false, true}),
+  EXPECT_EQ(story.feed(Cancel{{++token}, {{1000}}, {3}}),
             "no requeue 3; refuse not_requeued; releasing 3; ");
   EXPECT_EQ(view(3).result, EndResult::kCancelled);
 }
@@ -399,10 +399,11 @@ TEST_F(Requeuing, WhatWasSaidForAnEarlierRunIsOld) {
   (void)begin();
   (void)reconnects();
   (void)die();
-  EXPECT_EQ(story.feed(Claim{{++token}, {{1000}}, {0, 1}, S::process(1)}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Claim{{++token}, {{1000}}, {0, 1}, {S::process(1)}}),
+            "refuse wrong_state; ");
   EXPECT_EQ(story.feed(Reconnect{{++token}, {{1000}}, {0, 1}}), "refuse wrong_state; ");
   EXPECT_EQ(claim_again(21), "held 1; ");
-  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}), "held 1; ");
+  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}}), "held 1; ");
   EXPECT_EQ(view().exit, std::nullopt);
   EXPECT_EQ(begin(), "refuse wrong_state; ");
 }

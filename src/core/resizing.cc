@@ -29,29 +29,32 @@ void Resizing::on(const Resize& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
-  if (std::optional<Refusal> refusal = refuse(*lease, event)) {
+  // Bytes for a lease that has its devices to itself make it an ordinary budget.
+  const Share share = event.body.share.value_or(shared_as(*lease));
+  if (std::optional<Refusal> refusal = refuse(*lease, share)) {
     return core_->refuse(event.token, *std::move(refusal));
   }
   drop(id, Refusal{RefusalCode::kBusy, "asked anew"});
-  if (event.share == Share::kExclusive) return make_exclusive(event, *lease);
+  if (share == Share::kExclusive) return make_exclusive(event.token, *lease);
+  const Bytes vram = event.body.vram.value_or(Bytes{});
   const Bytes least = devices_->dearest_context(*lease);
-  if (event.vram < least) {
-    return core_->refuse(event.token, Admission::below_a_context(event.vram, least));
+  if (vram < least) {
+    return core_->refuse(event.token, Admission::below_a_context(vram, least));
   }
   const Held* held = lease->held();
   const bool grows =
-      std::ranges::any_of(held->parts, [&](const Part& part) { return event.vram > part.budget; });
+      std::ranges::any_of(held->parts, [&](const Part& part) { return vram > part.budget; });
   if (!grows) {
-    resize(id, shared_as(*lease), with_budget(held->parts, event.vram));
+    resize(id, shared_as(*lease), with_budget(held->parts, vram));
     return resized(id, event.token);
   }
-  if (std::optional<Refusal> refusal = refuse_growth(*lease, event.vram)) {
+  if (std::optional<Refusal> refusal = refuse_growth(*lease, vram)) {
     return core_->refuse(event.token, *std::move(refusal));
   }
-  const bool waits = event.wait_max && event.wait_max->ns > 0;
+  const bool waits = event.body.wait_max && event.body.wait_max->ns > 0;
   std::optional<Instant> until;
-  if (waits) until = core_->now().instant + *event.wait_max;
-  core_->decide(id, GrowthQueued{id, event.vram, until});
+  if (waits) until = core_->now().instant + *event.body.wait_max;
+  core_->decide(id, GrowthQueued{id, vram, until});
   known_[id].waiter = event.token;
   if (!try_to_grow(id) && !waits) {
     drop(id, Refusal{RefusalCode::kBusy,
@@ -59,7 +62,7 @@ void Resizing::on(const Resize& event) {
   }
 }
 
-std::optional<Refusal> Resizing::refuse(const Lease& lease, const Resize& event) const {
+std::optional<Refusal> Resizing::refuse(const Lease& lease, Share share) const {
   const auto wrong_state = [&](const std::string& why) {
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   };
@@ -69,10 +72,10 @@ std::optional<Refusal> Resizing::refuse(const Lease& lease, const Resize& event)
     return Refusal{RefusalCode::kWrongState, refusal_text(lease.id, answer)};
   }
   const bool in_turns = lease.request.share == Share::kSlice;
-  if (in_turns && event.share == Share::kExclusive) {
+  if (in_turns && share == Share::kExclusive) {
     return wrong_state(" runs in turns: it gets no GPU for itself: ask anew");
   }
-  if (!in_turns && event.share == Share::kSlice) {
+  if (!in_turns && share == Share::kSlice) {
     return wrong_state(" does not run in turns, and cannot begin to: ask anew");
   }
   if (!core_->journal_full_where().empty()) {
@@ -109,12 +112,12 @@ void Resizing::take_back(LeaseId id) {
   attribution_->announce_budget(id);
 }
 
-void Resizing::make_exclusive(const Resize& event, const Lease& lease) {
+void Resizing::make_exclusive(Token token, const Lease& lease) {
   std::vector<Part> parts = lease.held()->parts;
   for (Part& part : parts) {
     const Account* account = ledger_->find(part.device);
     if (account == nullptr || !account->seen || account->entries.size() != 1) {
-      core_->refuse(event.token, RefusalCode::kBusy,
+      core_->refuse(token, RefusalCode::kBusy,
                     "other leases are on the device of " + text_of(lease.id) +
                         ": it can be made exclusive when it is alone there");
       return;
@@ -124,7 +127,7 @@ void Resizing::make_exclusive(const Resize& event, const Lease& lease) {
   }
   resize(lease.id, Share::kExclusive, std::move(parts));
   core_->notify(lease.id, LeaseEvent::kResized);
-  core_->answer(event.token, lease.id);
+  core_->answer(token, lease.id);
 }
 
 std::optional<Refusal> Resizing::refuse_growth(const Lease& lease, Bytes vram) const {

@@ -42,11 +42,11 @@ class Resizing {
     std::optional<LeaseResized> before;  // To take the last change back.
   };
 
-  std::optional<Refusal> refuse(const Lease& lease, const Resize& event) const;
+  std::optional<Refusal> refuse(const Lease& lease, Share share) const;
   std::optional<Refusal> refuse_growth(const Lease& lease, Bytes vram) const;
   void resize(LeaseId id, Share share, std::vector<Part> parts);
   void resized(LeaseId id, std::optional<Token> token);
-  void make_exclusive(const Resize& event, const Lease& lease);
+  void make_exclusive(Token token, const Lease& lease);
 
   Ref<Decider> core_;
   Ref<const Ledger> ledger_;

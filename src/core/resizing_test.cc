@@ -19,7 +19,7 @@ class Resizing : public testing::Test {
   }
 
   std::string resize(std::uint64_t lease, Bytes vram, std::optional<Duration> wait = {}) {
-    return story.feed(Resize{{++token}, {{1000}}, {lease}, Share::kBudget, vram, wait});
+    return story.feed(Resize{{++token}, {{1000}}, {lease}, {Share::kBudget, vram, wait}});
   }
 
   Story story{{.order = Order::kFifo, .reserve = {}}};
@@ -39,7 +39,7 @@ TEST_F(Resizing, WhatAShrinkFreesIsGrantedWhenItIsKnownToBeFree) {
 
 TEST_F(Resizing, AShrunkLeaseThatEndsIsChargedWhatItHadUntilASampleTellsMore) {
   (void)resize(1, gib(2));
-  (void)story.feed(Release{{9}, {{1000}}, {1}, false, false, true});
+  (void)story.feed(Release{{9}, {{1000}}, {1}, {.detach = true}});
   EXPECT_EQ(story.look().charged, gib(14));
 }
 
@@ -50,7 +50,7 @@ TEST_F(Resizing, AShrunkLeaseThatEndsOnItsWayOutIsChargedWhatItLeftByTheFirstSam
   (void)story.ask(S::budget(gib(8)));
   (void)resize(1, gib(6));
   (void)story.feed(Suspend{{++token}, {{1000}}, {1}});
-  (void)story.feed(ReportExit{{++token}, {{1000}, true}, {0, 1}, {}, {}});
+  (void)story.feed(ReportExit{{++token}, {{1000}, true}, {0, 1}});
   story.use(1, gib(2), 0, false);
   EXPECT_EQ(story.look().charged, gib(14)) << "nobody has looked yet";
   (void)story.sample();
@@ -135,7 +135,7 @@ TEST_F(Resizing, AnOfferIsResizedWhenItIsClaimed) {
 
 TEST_F(Resizing, ExclusiveOpensAndClosesOnlyWhenAlone) {
   const auto exclusive = [&] {
-    return story.feed(Resize{{++token}, {{1000}}, {1}, Share::kExclusive, {}, {}});
+    return story.feed(Resize{{++token}, {{1000}}, {1}, {Share::kExclusive}});
   };
   EXPECT_EQ(exclusive(), "refuse busy; ");
   (void)story.end(2);
@@ -148,7 +148,7 @@ TEST_F(Resizing, ExclusiveOpensAndClosesOnlyWhenAlone) {
 
 TEST_F(Resizing, EveryGrowthThatWaitsIsAnsweredWhenItsLeaseEnds) {
   EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
-  EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}, false, false, true}),
+  EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}, {.detach = true}}),
             "refuse wrong_state; detach 1; releasing 1; ");
 }
 

@@ -88,7 +88,7 @@ class Learning : public testing::Test {
       (void)story.feed(Sampled{std::move(taken)});
     };
     sample();
-    (void)story.feed(ReportExit{{n}, {{1000}, true}, {0, n}, {.code = code}, {}});
+    (void)story.feed(ReportExit{{n}, {{1000}, true}, {0, n}, {{.code = code}}});
     (void)story.feed(ProcessEnded{S::process(n)});
     sample();
     ASSERT_EQ(story.state(n), LeaseState::kEnded);

@@ -30,7 +30,7 @@ class Sampling : public testing::Test {
   }
   // The command ends; the driver still lists it.
   void command_ends() {
-    (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}});
+    (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}});
     (void)story.feed(ProcessEnded{S::process(1)});
   }
   std::vector<ProcessSample>& processes() { return *story.hardware[0].processes; }
@@ -102,7 +102,7 @@ TEST_F(Sampling, WhatAnInnerLeaseRunsIsNotLeftBehindByTheOuter) {
   (void)story.ask(S::budget(gib(2)));
   (void)story.claim(2);
   const Process child = S::process(30);
-  (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {S::process(2), child}});
+  (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {{}, {S::process(2), child}}});
   story.use(1, {});
   story.use(30, gib(1));
   processes()[0].ancestors = {S::process(2)};
@@ -147,8 +147,8 @@ TEST_F(Sampling, ADeadProcessIsOfTheLeaseWhosePidItWasLast) {
   (void)story.sample();
   (void)story.ask(S::budget(gib(4)));
   const Process reuses{S::process(2).pid, 50};
-  (void)story.feed(Claim{{2}, {{1000}, true}, {0, 2}, reuses});
-  (void)story.feed(ReportExit{{2}, {{1000}, true}, {0, 2}, {}, {}});
+  (void)story.feed(Claim{{2}, {{1000}, true}, {0, 2}, {reuses}});
+  (void)story.feed(ReportExit{{2}, {{1000}, true}, {0, 2}});
   (void)story.feed(ProcessEnded{reuses});
   story.use(2, gib(3), 0, false);
   (void)story.sample();

@@ -99,11 +99,12 @@ void Saves::on(const AskCheckpoint& event) {
     return;
   }
   ask(id, CheckpointReason::kAsked);
-  if (event.wait_max && event.wait_max->ns <= 0) {
+  if (event.body.wait_max && event.body.wait_max->ns <= 0) {
     core_->answer(event.token, id);
     return;
   }
-  const Instant until = event.wait_max ? core_->now().instant + *event.wait_max : Instant::never();
+  const Instant until =
+      event.body.wait_max ? core_->now().instant + *event.body.wait_max : Instant::never();
   waiters_[id].push_back({.token = event.token, .until = until});
   core_->derive(id);
 }
@@ -123,7 +124,8 @@ void Saves::on(const ReportCheckpoint& event) {
   const LeaseId id = lease->id;
   const auto& asked = lease->checkpoints.asked;
   // What comes too late, or twice, changes nothing of what was said.
-  if (asked && asked->number == event.number) end(id, event.outcome, event.detail);
+  const CheckpointedBody& report = event.body;
+  if (asked && asked->number == report.number) end(id, report.outcome, report.detail);
   core_->answer(event.token, id);
 }
 

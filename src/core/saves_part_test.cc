@@ -55,9 +55,7 @@ TEST_F(SavesPart, AReportOfAnotherSaveChangesNothing) {
   saves.on(ReportCheckpoint{.token = {},
                             .actor = {.user = {1000}},
                             .handle = lease().handle,
-                            .number = 2,
-                            .outcome = CheckpointOutcome::kSaved,
-                            .detail = {}});
+                            .body = {.number = 2, .outcome = CheckpointOutcome::kSaved}});
   EXPECT_EQ(core.take_records(), "");
   EXPECT_TRUE(lease().checkpoints.asked.has_value());
 }

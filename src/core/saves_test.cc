@@ -23,10 +23,11 @@ class Saving : public testing::Test {
     (void)story.claim(story.handles);
   }
   std::string ask(std::uint64_t lease = 1, std::optional<Duration> wait = {}) {
-    return story.feed(AskCheckpoint{{++token}, {{1000}}, {lease}, wait});
+    return story.feed(AskCheckpoint{{++token}, {{1000}}, {lease}, {wait}});
   }
   std::string report(std::uint64_t number, Outcome outcome, std::uint64_t lease = 1) {
-    return story.feed(ReportCheckpoint{{++token}, {{1000}}, {0, lease}, number, outcome, "detail"});
+    return story.feed(
+        ReportCheckpoint{{++token}, {{1000}}, {0, lease}, {number, outcome, "detail"}});
   }
   Checkpoints saves(std::uint64_t lease = 1) {
     return story.coordinator.lease({lease}, story.now)->checkpoints;
@@ -171,9 +172,9 @@ TEST_F(Saving, WhatCannotBeAskedIsRefused) {
   EXPECT_EQ(story.ask(large), "waiting 3; ");
   EXPECT_EQ(ask(3), "refuse wrong_state; ");
   EXPECT_EQ(ask(99), "refuse not_found; ");
-  (void)story.feed(Release{{9}, {{1000}}, {1}, false, true});
+  (void)story.feed(Cancel{{9}, {{1000}}, {1}});
   EXPECT_EQ(ask(1), "refuse wrong_state; ");
-  EXPECT_EQ(story.feed(AskCheckpoint{{++token}, {{1001}}, {1}, {}}), "refuse not_yours; ");
+  EXPECT_EQ(story.feed(AskCheckpoint{{++token}, {{1001}}, {1}}), "refuse not_yours; ");
 }
 
 TEST_F(Saving, AReservationHasNothingToSave) {

@@ -62,15 +62,14 @@ class Twins {
       both([&](Story& s) { (void)s.end(whom); });
     } else if (what == 14) {
       const bool parked = pick(2) == 0;
-      both([&](Story& s) { (void)s.feed(Park{{1}, {{1000}, true}, {0, whom}, parked}); });
+      both([&](Story& s) { (void)s.feed(Park{{1}, {{1000}, true}, {0, whom}, {parked}}); });
     } else if (what == 15) {
       const Bytes vram = gib(1 + pick(12));
       both([&](Story& s) {
         (void)s.feed(Resize{.token = {1},
                             .actor = {{1000}, true},
                             .lease = {whom},
-                            .vram = vram,
-                            .wait_max = hours(1)});
+                            .body = {.vram = vram, .wait_max = hours(1)}});
       });
     } else if (what == 16) {
       const Bytes bytes = gib(pick(6));

@@ -187,8 +187,9 @@ TEST_F(Slices, ASmallOneDoesNotComeBeforeTheNext) {
 
 TEST_F(Slices, WhoEndsOrIsReleasedLeavesItsPlaceToTheNext) {
   two_in_turns();
-  EXPECT_THAT(story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {2}, .detach = true}),
-              HasSubstr("releasing 2"));
+  EXPECT_THAT(
+      story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {2}, .body = {.detach = true}}),
+      HasSubstr("releasing 2"));
   story.use(2, {});
   EXPECT_THAT(then(story.second()), HasSubstr("move back 1"));
 }
@@ -389,12 +390,9 @@ TEST_F(Slices, WhatCannotRunInTurnsIsRefusedAndToldWhy) {
 
 TEST_F(Slices, AResizedSliceStaysOne) {
   (void)hold(slice(gib(10)), gib(4));
-  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, Share::kExclusive, {}, {}}),
-            "refuse wrong_state; ");
-  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, Share::kSlice, gib(8), {}}),
-            "resize 1; held 1; ");
-  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, Share::kSlice, gib(12), {}}),
-            "resize 1; held 1; ");
+  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, {Share::kExclusive}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, {Share::kSlice, gib(8)}}), "resize 1; held 1; ");
+  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, {Share::kSlice, gib(12)}}), "resize 1; held 1; ");
   EXPECT_EQ(lease(1).request.share, Share::kSlice);
   (void)ask(slice(gib(10)));
   EXPECT_THAT(next(), HasSubstr("move out 1"));

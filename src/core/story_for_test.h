@@ -77,12 +77,12 @@ class Story {
   }
   /// The n-th lease asked for takes up its offer with a process whose pid is its number.
   std::string claim(std::uint64_t n) {
-    return feed(Claim{{n}, {{1000}, true}, {0, n}, process(n)});
+    return feed(Claim{{n}, {{1000}, true}, {0, n}, {process(n)}});
   }
   static Process process(std::uint64_t n) { return {static_cast<std::int32_t>(n), n}; }
   /// The command of lease n ends, and the driver lists nothing of it.
   std::string end(std::uint64_t n) {
-    std::string out = feed(ReportExit{{n}, {{1000}, true}, {0, n}, {}, {}});
+    std::string out = feed(ReportExit{{n}, {{1000}, true}, {0, n}});
     return out + feed(ProcessEnded{process(n)}) + sample();
   }
   std::string sample() { return feed(Sampled{{now.instant, now.instant, true, "", "", hardware}}); }

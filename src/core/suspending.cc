@@ -87,7 +87,7 @@ void Transfers::on(const Suspend& event) {
   const Held& held = *lease->held();
   if (held.is_swapped_out()) {
     displaced_->forget(id);  // Somebody wants it to stay away.
-    note_pause(id, event.terms, event.actor.user);
+    note_pause(id, event.body, event.actor.user);
     if (held.its_suspension().queued) {
       answer(id, &OfLease::waiters, "it was suspended again");
       core_->decide(id, ResumeQueued{id, false});
@@ -96,16 +96,16 @@ void Transfers::on(const Suspend& event) {
     return;
   }
   if (held.suspension) {
-    note_pause(id, event.terms, event.actor.user);
+    note_pause(id, event.body, event.actor.user);
     known_[id].waiters.push_back(event.token);
     return;
   }
   known_[id].waiters.push_back(event.token);
   suspend(id, {});
-  note_pause(id, event.terms, event.actor.user);
+  note_pause(id, event.body, event.actor.user);
 }
 
-void Transfers::note_pause(LeaseId id, const PauseTerms& terms, UserId by) {
+void Transfers::note_pause(LeaseId id, const PauseBody& terms, UserId by) {
   LeasePaused fact{.id = id, .reason = terms.reason, .by = by};
   if (terms.lasts) {
     fact.until = core_->now().instant + *terms.lasts;

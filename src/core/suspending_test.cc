@@ -216,7 +216,7 @@ TEST_F(Suspending, WhatWasNeverSeenOfItIsWaitedForWhenItIsAway) {
 }
 
 TEST_F(Suspending, WhoseBudgetFellBeforeItWasAwayIsNotAskedForWithoutEnd) {
-  (void)story.feed(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(9), {}});
+  (void)story.feed(Resize{{80}, {{1000}}, {1}, {Share::kBudget, gib(9)}});
   (void)put_away();
   const auto asked = [&] {
     return std::ranges::count_if(story.effects, [](const Effect& effect) {
@@ -230,7 +230,7 @@ TEST_F(Suspending, WhoseBudgetFellBeforeItWasAwayIsNotAskedForWithoutEnd) {
 
 // Not all of it need be of processes that are known, and were moved.
 TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTells) {
-  (void)story.feed(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
+  (void)story.feed(Resize{{80}, {{1000}}, {1}, {Share::kBudget, gib(2)}});
   (void)suspend();
   (void)transfer_done();
   EXPECT_EQ(story.look().charged, gib(10));
@@ -245,7 +245,7 @@ TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTel
 TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellFindsRoomAlsoAfterARestart) {
   story.use(1, gib(1));
   (void)story.second();
-  (void)story.feed(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
+  (void)story.feed(Resize{{80}, {{1000}}, {1}, {Share::kBudget, gib(2)}});
   EXPECT_THAT(suspend(), HasSubstr("move out 1; ")) << "and no sample since has told what it uses";
   (void)transfer_done();
   story.use(1, {});
@@ -289,7 +289,7 @@ TEST_F(Suspending, ARuinedProcessStaysChargedAndCanBeEnded) {
   (void)story.second();
   (void)transfer_done(Outcome::kStuck, "process 1 is ruined: it can only be ended");
   EXPECT_EQ(story.look().charged, gib(10));
-  EXPECT_THAT(story.feed(Release{{5}, {{1000}}, {1}, false, true}), HasSubstr("signal 15 to 1"));
+  EXPECT_THAT(story.feed(Cancel{{5}, {{1000}}, {1}}), HasSubstr("signal 15 to 1"));
   EXPECT_THAT(story.pass(seconds(10)), HasSubstr("signal 9 to 1"));
   EXPECT_THAT(story.end(1), HasSubstr("end 1"));
 }
@@ -304,7 +304,7 @@ TEST_F(Suspending, ACommandThatEndsWhileItIsAwayIsChargedNothing) {
 
 TEST_F(Suspending, OneThatEndsWhileItIsAwayMayHaveLeftSomethingUntilASampleTells) {
   (void)put_away();
-  (void)story.feed(ReportExit{{6}, {{1000}}, {0, 1}, {}, {}});
+  (void)story.feed(ReportExit{{6}, {{1000}}, {0, 1}});
   EXPECT_EQ(story.look().charged, gib(10));
   EXPECT_THAT(story.ask(S::budget(gib(8))), HasSubstr("waiting"));
   EXPECT_THAT(story.end(1) + story.second(), HasSubstr("grant 2"));
@@ -387,7 +387,7 @@ TEST_F(Suspending, WhatIsReleasedOnTheWayBackIsChargedUntilASampleAfterTheMoveTe
   (void)resume();
   EXPECT_EQ(story.second(), "move back 1; ");
   (void)story.ask(S::budget(gib(12)));
-  (void)story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(Release{{5}, {{1000}}, {1}, {.detach = true}});
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.second(), "") << "the driver lists nothing of it yet";
   EXPECT_EQ(story.look().charged, gib(10));
@@ -414,7 +414,7 @@ TEST_F(Suspending, WhatCannotBeSuspendedIsToldWhy) {
   EXPECT_EQ(story.feed(Suspend{{7}, {{2000}}, {1}}), "refuse not_yours; ");
   EXPECT_EQ(resume(), "refuse wrong_state; ");
   (void)put_away();
-  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, Share::kBudget, gib(4), {}}),
+  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, {Share::kBudget, gib(4)}}),
             "refuse wrong_state; ");
 }
 
@@ -425,11 +425,11 @@ TEST_F(Suspending, WhoSavesItselfIsNotSuspendedAndWhoIsSuspendedNotAskedToSaveIt
   (void)story.claim(2);
   story.use(2, gib(1));
   (void)story.second();
-  (void)story.feed(AskCheckpoint{{81}, {{1000}}, {2}, {}});
+  (void)story.feed(AskCheckpoint{{81}, {{1000}}, {2}});
   EXPECT_EQ(suspend(2), "refuse wrong_state; ");
-  (void)story.feed(ReportCheckpoint{{82}, {{1000}}, {0, 2}, 1, CheckpointOutcome::kSaved, ""});
+  (void)story.feed(ReportCheckpoint{{82}, {{1000}}, {0, 2}, {1, CheckpointOutcome::kSaved, ""}});
   (void)suspend(2);
-  EXPECT_EQ(story.feed(AskCheckpoint{{83}, {{1000}}, {2}, {}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(AskCheckpoint{{83}, {{1000}}, {2}}), "refuse wrong_state; ");
 }
 
 TEST_F(Suspending, AnAnswerOfAnEarlierMoveIsNotTakenForThisOne) {

@@ -23,7 +23,7 @@ class SuspendingWhole : public StoryTest {
     (void)story.claim(1);
   }
 
-  std::string suspend() { return story.feed(Suspend{{71}, {{1000}}, {1}, {}}); }
+  std::string suspend() { return story.feed(Suspend{{71}, {{1000}}, {1}}); }
   std::string resume() { return story.feed(Resume{{72}, {{1000}}, {1}}); }
 };
 

@@ -130,7 +130,7 @@ class Transfers {
   bool accepts(Operation operation, const Lease& lease, Token token);
 
   // suspending.cc
-  void note_pause(LeaseId id, const PauseTerms& terms, UserId by);
+  void note_pause(LeaseId id, const PauseBody& terms, UserId by);
   void resume(LeaseId id, std::optional<Token> token);
   void begin_swap_in(LeaseId id);
   void begin(LeaseId id, Direction direction);

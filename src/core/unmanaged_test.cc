@@ -319,7 +319,7 @@ class NobodyListed : public testing::Test {
     return story.sample();
   }
   std::string first_ends() {
-    return story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}}) +
+    return story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}}) +
            story.feed(ProcessEnded{S::process(1)});
   }
 

@@ -161,7 +161,7 @@ TEST(Why, WhoWaitsToGrowIsCountedAsGrown) {
     (void)story.ask(six);
     (void)story.claim(story.handles);
   }
-  (void)story.feed(Resize{{99}, {{1000}}, {2}, Share::kBudget, gib(12), minutes(60)});
+  (void)story.feed(Resize{{99}, {{1000}}, {2}, {Share::kBudget, gib(12), minutes(60)}});
   (void)story.ask(S::budget(gib(5)));
   EXPECT_EQ(story.coordinator.why({3}, story.now)->expected_start,
             UnixMs{story.now.wall.value + minutes(20).ns / 1'000'000});
@@ -203,7 +203,8 @@ TEST(Why, ProgramsThatRunOnWithoutALeaseAreNamedAndNoStartIsPromised) {
   (void)story.sample();
   Request asked = S::budget(gib(8));
   (void)story.ask(asked);
-  (void)story.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(
+      Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .body = {.detach = true}});
   (void)story.second();
   ASSERT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->expected_end, std::nullopt);

@@ -41,8 +41,8 @@ Result<wire::LeaseAnswer> lease_in(const Result<client::Answer>& answer) {
   return wire::decode_lease(answer->body);
 }
 
-wire::RequestBody request_of(const Acquisition& wish) {
-  wire::RequestBody body;
+RequestBody request_of(const Acquisition& wish) {
+  RequestBody body;
   body.request.name = wish.name;
   body.request.command = "libberth";
   body.request.vram = wish.vram;
@@ -149,7 +149,7 @@ Result<wire::LeaseAnswer> Daemon::acquire(const Acquisition& wish) {
   TRY(connection, connect(client::Backlog::kWait));
   TRY(granted, submit(connection, wish));
   return ask(wire::Route::kClaim, to_text(granted.view.handle),
-             wire::encode(wire::ClaimBody{.command = os::self()}));
+             wire::encode(ClaimBody{.command = os::self()}));
 }
 
 std::optional<Ask> Asks::next(Duration within) {

@@ -273,7 +273,7 @@ TEST_F(Served, ARenewalIsAskedOfItsLease) {
   EXPECT_NE(berth_renew(session, 90'000), BERTH_OK);  // A daemon that answers nothing.
   const std::string asked = daemon.requests();
   EXPECT_THAT(asked, ::testing::HasSubstr("/v1/leases/" + to_text(Handle{1, 2}) + "/renew"));
-  EXPECT_THAT(asked, ::testing::HasSubstr(wire::encode(wire::RenewBody{.ttl = seconds(90)})));
+  EXPECT_THAT(asked, ::testing::HasSubstr(wire::encode(RenewBody{.ttl = seconds(90)})));
 }
 
 TEST_F(Served, ProgressIsToldOfItsLeaseAndNotOfEachStep) {
@@ -288,7 +288,7 @@ TEST_F(Served, ProgressIsToldOfItsLeaseAndNotOfEachStep) {
   EXPECT_NE(berth_report_progress(session, &progress), BERTH_OK);  // It answers nothing.
   const std::string asked = daemon.requests();
   EXPECT_THAT(asked, ::testing::HasSubstr("/v1/leases/" + to_text(Handle{1, 2}) + "/progress"));
-  EXPECT_THAT(asked, ::testing::HasSubstr(wire::encode(wire::ProgressBody{
+  EXPECT_THAT(asked, ::testing::HasSubstr(wire::encode(ProgressBody{
                          .done = 3, .total = 9, .left = seconds(2), .note = "epoch 1"})));
   for (int step = 0; step < 1'000; ++step) {
     EXPECT_EQ(berth_report_progress(session, &progress), BERTH_OK) << "nobody is asked again yet";

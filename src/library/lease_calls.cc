@@ -109,7 +109,7 @@ berth_status report_progress(berth_session session, const berth_progress* progre
   if (found == nullptr) return BERTH_STALE;
   const auto given = read_sized(progress, "progress");
   if (!given.ok()) return fail(given.error());
-  wire::ProgressBody body{.done = given->done, .total = {}, .left = {}, .note = {}};
+  ProgressBody body{.done = given->done, .total = {}, .left = {}, .note = {}};
   if (given->total > 0) body.total = given->total;
   if (given->total > 0 && given->done > given->total) {
     return fail(BERTH_INVALID, "progress.done (" + std::to_string(given->done) +
@@ -177,7 +177,7 @@ berth_status answer(berth_session session, const berth_ask* ask, std::int32_t ou
     const auto found = Handles::of_process().find<Session>(session);
     return found == nullptr ? BERTH_STALE : BERTH_OK;
   }
-  wire::CheckpointedBody body{.number = given->number, .outcome = {}, .detail = detail};
+  CheckpointedBody body{.number = given->number, .outcome = {}, .detail = detail};
   body.outcome = outcome == BERTH_DONE          ? CheckpointOutcome::kSaved
                  : outcome == BERTH_UNCONFIRMED ? CheckpointOutcome::kUnconfirmed
                                                 : CheckpointOutcome::kFailed;
@@ -222,7 +222,7 @@ berth_status berth_release(berth_session session) {
 berth_status berth_resize(berth_session session, uint64_t vram_bytes, uint64_t wait_ms) {
   return berth::library::guarded([=] {
     const berth::Duration wait = berth::library::duration_ms(wait_ms);
-    berth::wire::ResizeBody body;
+    berth::ResizeBody body;
     body.vram = berth::Bytes{vram_bytes};
     if (wait.ns > 0) body.wait_max = wait;
     return berth::library::ask_about(session, berth::wire::Route::kResize,
@@ -235,7 +235,7 @@ berth_status berth_renew(berth_session session, uint64_t ttl_ms) {
   return berth::library::guarded([=] {
     return berth::library::ask_about(
         session, berth::wire::Route::kRenew,
-        berth::wire::encode(berth::wire::RenewBody{.ttl = berth::library::duration_ms(ttl_ms)}),
+        berth::wire::encode(berth::RenewBody{.ttl = berth::library::duration_ms(ttl_ms)}),
         berth::library::kAnswerWithin);
   });
 }

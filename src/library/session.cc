@@ -69,7 +69,7 @@ void Session::own_lease(LeaseVariables variables) {
 }
 
 Status Session::release_lease() {
-  Status asked = ask(wire::Route::kRelease, wire::encode(wire::ReleaseBody{}), kReleasedWithin);
+  Status asked = ask(wire::Route::kRelease, wire::encode(ReleaseBody{}), kReleasedWithin);
   if (!asked.ok()) {
     const LeaseEnvironment& lease = checked(lease_);
     const auto held = Daemon::at(lease.socket).held(lease.handle, kLookWithin);
@@ -162,7 +162,7 @@ Status Session::ask(wire::Route route, const std::string& body, Duration within)
   return Unit{};
 }
 
-Status Session::report_progress(const wire::ProgressBody& body) {
+Status Session::report_progress(const ProgressBody& body) {
   if (!lease_) return Error{Errc::kUnavailable, "this process has no lease"};
   const bool all_done = body.total == body.done;
   if (!pace_.is_due(clock_.now(), all_done)) return Unit{};

@@ -63,7 +63,7 @@ class Session {
   /// listens already.
   Result<std::optional<Ask>> next_ask(Duration within);
   /// How far the program is; told when it is time to. kUnavailable: no lease, or no daemon.
-  Status report_progress(const wire::ProgressBody& body);
+  Status report_progress(const ProgressBody& body);
   /// A question about the lease. kUnavailable: no lease, or no daemon.
   Status ask(wire::Route route, const std::string& body, Duration within) const;
 

@@ -15,6 +15,7 @@
 namespace berth::server {
 namespace {
 
+using core::Cancel;
 using core::Release;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -68,15 +69,16 @@ TEST_F(AuditTest, AGrantIsTheDaemonsAndGoesToItsOwner) {
 
 TEST_F(AuditTest, AUserWhoCancelsAnothersLeaseIsNamed) {
   run(gib(8));
-  EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {1}, .cancel = true}),
+  EXPECT_THAT(lines_of(Cancel{.token = {9}, .actor = kRoot, .lease = {1}}),
               ElementsAre("cancel lease 1 (anna/train) by root"));
 }
 
 TEST_F(AuditTest, AReleaseThatIsRefusedIsNoEntry) {
   run(gib(8));
   EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {1}}), IsEmpty());
-  EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {1}, .detach = true}),
-              ElementsAre("detach lease 1 (anna/train) by root"));
+  EXPECT_THAT(
+      lines_of(Release{.token = {9}, .actor = kRoot, .lease = {1}, .body = {.detach = true}}),
+      ElementsAre("detach lease 1 (anna/train) by root"));
 }
 
 TEST_F(AuditTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
@@ -85,7 +87,7 @@ TEST_F(AuditTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
       lines_of(core::Freeze{.token = {9},
                             .actor = kRoot,
                             .lease = {1},
-                            .terms = {.lasts = minutes(10), .reason = "a demo"}}),
+                            .body = {.lasts = minutes(10), .reason = "a demo"}}),
       ElementsAre("pause lease 1 (anna/train) by root: a demo, for " + to_text(minutes(10))));
   const core::TransferDone stopped{
       .lease = {1}, .number = story_.last_move()->number, .result = {}};
@@ -97,13 +99,12 @@ TEST_F(AuditTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
 TEST_F(AuditTest, WhatAnotherLeaseGetsInTheSameStepIsNotDoneByTheRequester) {
   run(gib(4));
   (void)story_.ask({.name = "next", .vram = gib(10)});  // Granted, and not begun.
-  (void)story_.feed(core::Resize{.token = {9},
-                                 .actor = kOwner,
-                                 .lease = {1},
-                                 .share = Share::kBudget,
-                                 .vram = gib(8),
-                                 .wait_max = minutes(10)});
-  EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {2}, .cancel = true}),
+  (void)story_.feed(
+      core::Resize{.token = {9},
+                   .actor = kOwner,
+                   .lease = {1},
+                   .body = {.share = Share::kBudget, .vram = gib(8), .wait_max = minutes(10)}});
+  EXPECT_THAT(lines_of(Cancel{.token = {9}, .actor = kRoot, .lease = {2}}),
               ElementsAre("end lease 2 (anna/next) by root: cancelled",
                           "resize lease 1 (anna/train): 8.0 GiB"));
 }
@@ -149,25 +150,25 @@ core::Event to_move(AuditStory& story) {
       core::TransferDone{.lease = {1}, .number = story.last_move()->number, .result = {}});
   story.use(1, {});
   (void)story.second();
-  return core::Migrate{{9}, kRoot, {1}, {DeviceName(1U)}};
+  return core::Migrate{{9}, kRoot, {1}, {{DeviceName(1U)}}};
 }
 core::Event to_requeue(AuditStory& story) {
   Request again = named("train", gib(4));
   again.requeue_grace = seconds(5);
   run_in(story, std::move(again), gib(2));
-  return core::AskRequeue{.token = {9}, .actor = kRoot, .lease = {1}, .unsaved = true};
+  return core::AskRequeue{.token = {9}, .actor = kRoot, .lease = {1}, .body = {.unsaved = true}};
 }
 core::Event to_renew(AuditStory& story) {
   Request kept = named("train", gib(2));
   kept.ttl = hours(1);
   (void)story.ask(std::move(kept));
-  return core::Renew{.token = {9}, .actor = kRoot, .lease = {1}, .ttl = hours(2)};
+  return core::Renew{.token = {9}, .actor = kRoot, .lease = {1}, .body = {.ttl = hours(2)}};
 }
 core::Event to_save(AuditStory& story) {
   Request saves = named("train", gib(4));
   saves.checkpoint = CheckpointWay{.kind = CheckpointKind::kLibrary};
   run_in(story, std::move(saves), gib(2));
-  return core::AskCheckpoint{.token = {9}, .actor = kRoot, .lease = {1}, .wait_max = {}};
+  return core::AskCheckpoint{.token = {9}, .actor = kRoot, .lease = {1}};
 }
 core::Event to_limit(AuditStory& story) {
   Request limited = named("train", gib(4));
@@ -188,7 +189,8 @@ core::Event to_release(AuditStory& story) {
   Request kept = named("train", gib(2));
   kept.ttl = hours(1);
   (void)story.ask(std::move(kept));
-  (void)story.feed(core::Renew{.token = {8}, .actor = kOwner, .lease = {1}, .ttl = hours(2)});
+  (void)story.feed(
+      core::Renew{.token = {8}, .actor = kOwner, .lease = {1}, .body = {.ttl = hours(2)}});
   return Release{.token = {9}, .actor = kRoot, .lease = {1}};
 }
 

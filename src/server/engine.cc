@@ -387,7 +387,7 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
     events_.emplace_back(core::Reconnect{.token = reply.token,
                                          .actor = {.user = lease->user},
                                          .handle = lease->handle,
-                                         .restarts = lease->restarts});
+                                         .body = {.restarts = lease->restarts}});
     return;
   }
   // What the answer says may stand on a record of this step or of one before, as where a claim is

@@ -29,11 +29,7 @@
 namespace berth::server {
 
 /// What a call can ask of the coordinator. The engine puts its own token into it.
-using Command =
-    std::variant<core::Submit, core::Reconnect, core::Claim, core::Join, core::ReportExit,
-                 core::Release, core::Resize, core::Renew, core::ReportProgress, core::Suspend,
-                 core::Freeze, core::Resume, core::Migrate, core::Park, core::AskCheckpoint,
-                 core::ReportCheckpoint, core::AskRequeue, core::BeginRequeue>;
+using core::Command;
 
 struct EngineSettings {
   core::Settings core;

@@ -29,7 +29,7 @@ void begin_requeue(S& story) {
 /// A client has come for its next run when it ends, and the grant of that cannot be written: what
 /// is told then.
 std::vector<std::string> told_on_a_full_disk(S& story) {
-  story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), 1},
+  story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), {1}},
                    Engine::Listen::kStream);
   story.engine.process_ended(story.now, S::process(101));
   story.world.full = true;
@@ -93,7 +93,7 @@ TEST(EngineRequeue, AClientOfTheNextRunWhileNothingCanBeWrittenGetsItLater) {
   story.sample();
   story.world.full = true;
   (void)story.done();
-  story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), 1},
+  story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), {1}},
                    Engine::Listen::kStream);
   EXPECT_EQ(story.state(1), LeaseState::kWaiting);
   story.world.full = false;

@@ -139,10 +139,10 @@ class EngineStory {
   }
   void claim(std::uint64_t n, std::uint64_t connection) {
     const auto pid = static_cast<std::int32_t>(100 + n);
-    engine.ask(now, {connection}, core::Claim{{}, kActor, handle(n), process(pid)});
+    engine.ask(now, {connection}, core::Claim{{}, kActor, handle(n), {process(pid)}});
   }
   void exit(std::uint64_t n, std::uint64_t connection) {
-    engine.ask(now, {connection}, core::ReportExit{{}, kActor, handle(n), {}, {}});
+    engine.ask(now, {connection}, core::ReportExit{{}, kActor, handle(n)});
     engine.process_ended(now, process(static_cast<std::int32_t>(100 + n)));
   }
   /// `unmanaged_processes`: what processes of no lease use.

@@ -133,7 +133,7 @@ TEST(Engine, GrowthWhoseRequesterHangsUpIsDropped) {
   story.claim(2, 2);
   (void)story.done();
   story.engine.ask(story.now, {3},
-                   core::Resize{{}, S::kActor, {1}, Share::kBudget, gib(10), minutes(1)});
+                   core::Resize{{}, S::kActor, {1}, {Share::kBudget, gib(10), minutes(1)}});
   EXPECT_THAT(story.done(), Not(Contains(HasSubstr("answer 3"))));
   story.engine.on_disconnect(story.now, {3});
   story.exit(2, 4);
@@ -148,7 +148,7 @@ TEST(Engine, AnswerToADisconnectedClientIsPassedOver) {
   story.submit(2, S::budget(gib(8)));
   story.claim(2, 2);
   story.engine.ask(story.now, {3},
-                   core::Resize{{}, S::kActor, {1}, Share::kBudget, gib(10), minutes(1)});
+                   core::Resize{{}, S::kActor, {1}, {Share::kBudget, gib(10), minutes(1)}});
   story.engine.on_disconnect(story.now, {3});
   (void)story.done();
   story.pass(minutes(2));
@@ -203,7 +203,7 @@ TEST(Engine, ResizeThatCannotBeWrittenIsRefusedAndTakesNoEffect) {
     // The first finds out that the disk is full, the second knows.
     for (const std::uint64_t connection : {2U, 3U}) {
       story.engine.ask(story.now, {connection},
-                       core::Resize{{}, S::kActor, {1}, Share::kBudget, vram, {}});
+                       core::Resize{{}, S::kActor, {1}, {Share::kBudget, vram}});
       EXPECT_THAT(story.done(), Contains("answer " + std::to_string(connection) + " disk_full"));
       EXPECT_THAT(story.outbox.last_message, HasSubstr("/state/leases.db"));
       EXPECT_EQ(budget(), gib(4));
@@ -228,7 +228,7 @@ TEST(Engine, GrowthThatWaitedAndCannotBeWrittenIsTakenBack) {
     story.claim(n, n);
   }
   story.engine.ask(story.now, {3},
-                   core::Resize{{}, S::kActor, {1}, Share::kBudget, gib(12), minutes(10)});
+                   core::Resize{{}, S::kActor, {1}, {Share::kBudget, gib(12), minutes(10)}});
   story.world.full = true;
   (void)story.done();
   story.exit(2, 4);
@@ -277,7 +277,7 @@ void live(S& story) {
   story.sample();
   story.claim(3, 3);
   story.pass(seconds(1));
-  story.engine.ask(story.now, {12}, core::Resize{{}, S::kActor, {2}, Share::kBudget, gib(9), {}});
+  story.engine.ask(story.now, {12}, core::Resize{{}, S::kActor, {2}, {Share::kBudget, gib(9)}});
   story.submit(5, S::budget(gib(1)));
   story.exit(2, 13);
   story.sample();
@@ -356,7 +356,7 @@ TEST(Engine, FollowerHearsAllOfALeaseUpToItsEnd) {
   story.claim(1, 1);
   (void)story.done();
   story.engine.follow(story.now, {2}, {1});
-  story.engine.ask(story.now, {3}, core::Resize{{}, S::kActor, {1}, Share::kBudget, gib(4), {}});
+  story.engine.ask(story.now, {3}, core::Resize{{}, S::kActor, {1}, {Share::kBudget, gib(4)}});
   story.exit(1, 4);
   story.sample();
   std::vector<std::string> heard;

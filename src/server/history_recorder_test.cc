@@ -85,7 +85,7 @@ class HistoryRecorderTest : public testing::Test {
     submit.request.requeue_grace = requeue_grace;
     if (requeue_grace) submit.supervisor = kSupervisor;
     step(submit);
-    step(core::Claim{.actor = {.user = kOwner}, .handle = {1, 1}, .command = kRunner});
+    step(core::Claim{.actor = {.user = kOwner}, .handle = {1, 1}, .body = {kRunner}});
   }
   static ProcessSample job(Bytes used) {
     return {.process = kRunner, .used = used, .user = kOwner, .name = "python"};
@@ -190,7 +190,7 @@ TEST_F(HistoryRecorderTest, WhatWasRequeuedHeldNothingMeanwhile) {
   step(core::AskRequeue{.actor = {.user = kOwner}, .lease = {1}});
   step(core::BeginRequeue{.actor = {.user = kOwner}, .handle = {1, 1}});
   step(core::ProcessEnded{kRunner});
-  const core::Reconnect back{.actor = {.user = kOwner}, .handle = {1, 1}, .restarts = 1};
+  const core::Reconnect back{.actor = {.user = kOwner}, .handle = {1, 1}, .body = {.restarts = 1}};
   sample({});
   step(back);
   step(core::Park{.actor = {.user = kOwner}, .handle = {1, 1}});
@@ -198,8 +198,9 @@ TEST_F(HistoryRecorderTest, WhatWasRequeuedHeldNothingMeanwhile) {
   pass(seconds(10));
   sample({});
   EXPECT_EQ(held_ms(), 4'000);
-  step(core::Park{.actor = {.user = kOwner}, .handle = {1, 1}, .parked = false});
-  step(core::Claim{.actor = {.user = kOwner}, .handle = {1, 1}, .command = kRunner, .restarts = 1});
+  step(core::Park{.actor = {.user = kOwner}, .handle = {1, 1}, .body = {.parked = false}});
+  step(core::Claim{
+      .actor = {.user = kOwner}, .handle = {1, 1}, .body = {.command = kRunner, .restarts = 1}});
   look(2);
   const std::vector<history::Session> listed = sessions();
   ASSERT_THAT(listed, SizeIs(1));
@@ -234,7 +235,7 @@ TEST_F(HistoryRecorderTest, AnEndThatADaemonCouldNotWriteIsWrittenByTheNext) {
   sample({job(gib(1))});
   ASSERT_THAT(sessions(), SizeIs(1));
   recorder_.reset();
-  step(core::ReportExit{.actor = {.user = kOwner}, .handle = {1, 1}, .exit = {}, .leftovers = {}});
+  step(core::ReportExit{.actor = {.user = kOwner}, .handle = {1, 1}});
   step(core::ProcessEnded{kRunner});
   pass(seconds(1));
   sample({}, false);

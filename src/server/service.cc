@@ -45,7 +45,7 @@ void Service::opened(ConnectionId connection, const os::Peer& peer) {
                  .process = peer.process,
                  .pidfd = {},
                  .certain = peer.certain};
-  client.caller.actor = {.user = peer.user};
+  client.caller = {.user = peer.user};
   if (peer.certain) client.caller.process = peer.process;
   host_.meet(peer.user);
 }
@@ -74,7 +74,7 @@ void Service::requested(ConnectionId connection, HttpRequest request) {
 void Service::go_on(ConnectionId connection, Client& client, const wire::RouteMatch& route,
                     const HttpRequest& request) {
   // Asked each time: a connection may outlive the rights of its user.
-  client.caller.actor.admin = host_.is_admin(client.caller.actor.user);
+  client.caller.admin = host_.is_admin(client.caller.user);
   if (auto body = overview(client, route)) return succeed(connection, *std::move(body));
   dispatch(connection, client, route, request);
 }
@@ -147,7 +147,7 @@ std::optional<ApiError> Service::check_stream(const Client& client, const HttpRe
     return error_of(wire::code::kBadRequest, "a stream of events needs HTTP/1.1");
   }
   if (!events && route != Route::kFit) return std::nullopt;
-  const auto found = streams_.find(client.caller.actor.user);
+  const auto found = streams_.find(client.caller.user);
   if (found == streams_.end() || found->second < settings_.streams_per_user) return std::nullopt;
   return error_of(wire::code::kTooMany,
                   "you listen to " + std::to_string(found->second) +
@@ -158,7 +158,7 @@ std::optional<ApiError> Service::check_stream(const Client& client, const HttpRe
 std::optional<ApiError> Service::check_pace(const Client& client, Route route) {
   if (route != Route::kSubmit) return std::nullopt;
   const PaceLimits& pace = settings_.pace;
-  const auto wait = pace_.ask(client.caller.actor.user, clock_.now(), pace);
+  const auto wait = pace_.ask(client.caller.user, clock_.now(), pace);
   if (!wait) return std::nullopt;
   // What is asked at the instant that this names must be granted: it is rounded up.
   const Duration retry = milliseconds((wait->ns + milliseconds(1).ns - 1) / milliseconds(1).ns);
@@ -259,7 +259,7 @@ std::string Service::leases(const Client& client, const wire::RouteMatch& route,
 void Service::about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route) {
   const core::Now at = now();
   const core::Coordinator& coordinator = engine_->coordinator();
-  const auto found = coordinator.find(route.lease, client.caller.actor);
+  const auto found = coordinator.find(route.lease, client.caller);
   if (const auto* refusal = std::get_if<Refusal>(&found)) {
     return fail(connection, wire::to_api_error(*refusal));
   }
@@ -283,26 +283,26 @@ void Service::about_lease(ConnectionId connection, Client& client, const wire::R
 void Service::fit(ConnectionId connection, Client& client, const HttpRequest& request) {
   auto read = translate_request(request.body, translation(client.caller));
   if (const auto* error = std::get_if<ApiError>(&read)) return fail(connection, *error);
-  Request& wanted = std::get<wire::RequestBody>(read).request;
+  Request& wanted = std::get<RequestBody>(read).request;
   const core::Now at = now();
   engine_->want_fresh_sample(at);
   if (request.wants_stream) {
     count_stream(client);
-    return engine_->follow_fit(at, connection, client.caller.actor, std::move(wanted));
+    return engine_->follow_fit(at, connection, client.caller, std::move(wanted));
   }
-  auto fit = engine_->coordinator().fit(wanted, client.caller.actor, at);
+  auto fit = engine_->coordinator().fit(wanted, client.caller, at);
   if (const auto* refusal = std::get_if<Refusal>(&fit)) {
     return fail(connection, wire::to_api_error(*refusal));
   }
   auto& view = std::get<FitView>(fit);
-  if (!view.fits) view.remedies = engine_->coordinator().remedies(wanted, client.caller.actor, at);
+  if (!view.fits) view.remedies = engine_->coordinator().remedies(wanted, client.caller, at);
   succeed(connection, wire::encode_fit(view, host_.names()));
 }
 
 void Service::about_past(ConnectionId connection, const Client& client,
                          const wire::RouteMatch& route) {
   const core::Coordinator& coordinator = engine_->coordinator();
-  auto asked = past_question(route, coordinator, client.caller.actor, now(), host_.names());
+  auto asked = past_question(route, coordinator, client.caller, now(), host_.names());
   if (const auto* error = std::get_if<ApiError>(&asked)) return fail(connection, *error);
   if (history_ == nullptr) {
     return fail(connection, error_of(to_text(RefusalCode::kNotFound), "no history is kept"));
@@ -320,7 +320,7 @@ void Service::about_past(ConnectionId connection, const Client& client,
 
 std::optional<ApiError> Service::not_in_charge(const Client& client,
                                                std::string_view of_what) const {
-  const core::Actor& actor = client.caller.actor;
+  const core::Actor& actor = client.caller;
   if (actor.admin || actor.user == settings_.own_user) return std::nullopt;
   return wire::to_api_error(
       Refusal{.code = RefusalCode::kNotYours,
@@ -330,7 +330,7 @@ std::optional<ApiError> Service::not_in_charge(const Client& client,
 
 void Service::test_alert(ConnectionId connection, const Client& client,
                          const wire::RouteMatch& route, std::string_view body) {
-  if (const auto read = wire::decode<wire::NoBody>(body); !read.ok()) {
+  if (const auto read = wire::decode<NoBody>(body); !read.ok()) {
     return fail(connection, wire::to_api_error(read.error()));
   }
   if (auto error = not_in_charge(client, "have the daemon send a test")) {
@@ -345,7 +345,7 @@ void Service::test_alert(ConnectionId connection, const Client& client,
 
 void Service::manage(ConnectionId connection, const Client& client, Route route,
                      std::string_view body) {
-  if (const auto read = wire::decode<wire::NoBody>(body); !read.ok()) {
+  if (const auto read = wire::decode<NoBody>(body); !read.ok()) {
     return fail(connection, wire::to_api_error(read.error()));
   }
   if (auto error = not_in_charge(client, "stop or reload the daemon")) {
@@ -356,7 +356,7 @@ void Service::manage(ConnectionId connection, const Client& client, Route route,
     if (!reloaded.ok()) {
       return fail(connection, error_of(to_text(RefusalCode::kInvalid), reloaded.error().message));
     }
-    engine_->note({.at = now().wall, .verb = Verb::kReload, .by = client.caller.actor.user});
+    engine_->note({.at = now().wall, .verb = Verb::kReload, .by = client.caller.user});
   }
   succeed(connection, "{}");
   if (route == Route::kDaemonStop) host_.stop();
@@ -426,8 +426,8 @@ void Service::keep_streams_alive() {
 
 // Small things.
 
-Translation Service::translation(const Caller& caller) const {
-  return {.caller = caller,
+Translation Service::translation(const core::Actor& caller) const {
+  return {.actor = caller,
           .coordinator = engine_->coordinator(),
           .now = now(),
           .default_vram = settings_.default_vram,
@@ -436,7 +436,7 @@ Translation Service::translation(const Caller& caller) const {
 }
 
 wire::Viewer Service::viewer(const Client& client) const {
-  const UserId user = client.caller.actor.user;
+  const UserId user = client.caller.user;
   const bool admin = host_.is_admin(user);
   return {.user = user,
           .sees_all_commands = settings_.show_all_commands || admin,
@@ -459,14 +459,14 @@ void Service::fail(ConnectionId connection, const ApiError& error) {
 void Service::count_stream(Client& client) {
   CHECK(!client.counted);
   client.counted = true;
-  ++streams_[client.caller.actor.user];
+  ++streams_[client.caller.user];
   ++event_streams_;
 }
 
 void Service::stream_over(Client& client) {
   if (!client.counted) return;
   client.counted = false;
-  if (--streams_.at(client.caller.actor.user) == 0) streams_.erase(client.caller.actor.user);
+  if (--streams_.at(client.caller.user) == 0) streams_.erase(client.caller.user);
   --event_streams_;
 }
 

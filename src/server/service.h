@@ -102,7 +102,7 @@ class Service final : public ConnectionHandler, public Outbox {
  private:
   struct Client {
     os::Peer peer;  // Without its pidfd: a connection costs one descriptor.
-    Caller caller;
+    core::Actor caller;
     wire::Route route = wire::Route::kHealth;  // Of the request under way.
     bool counted = false;                      // It is a stream of events.
   };
@@ -148,7 +148,7 @@ class Service final : public ConnectionHandler, public Outbox {
   std::optional<wire::ApiError> not_in_charge(const Client& client, std::string_view of_what) const;
   void manage(ConnectionId connection, const Client& client, wire::Route route,
               std::string_view body);
-  Translation translation(const Caller& caller) const;
+  Translation translation(const core::Actor& caller) const;
   wire::Viewer viewer(const Client& client) const;
 
   void succeed(ConnectionId connection, std::string body, std::uint16_t status = 200);

@@ -137,15 +137,15 @@ class ServiceTest : public ::testing::Test {
     const ConnectionId connection = connect(kAna);
     const LeaseView asked = lease(ask(connection, "POST", "/v1/leases", request(vram)));
     (void)ask(connection, "POST", "/v1/leases/" + to_text(asked.handle) + "/claim",
-              wire::encode(wire::ClaimBody{{101, 9}}));
+              wire::encode(ClaimBody{{101, 9}}));
     return asked;
   }
   void end(const LeaseView& lease) {
-    (void)post("/v1/leases/" + to_text(lease.handle) + "/exit", wire::encode(wire::ExitBody{}));
+    (void)post("/v1/leases/" + to_text(lease.handle) + "/exit", wire::encode(ExitBody{}));
     sample();
   }
   static std::string request(Bytes vram) {
-    return wire::encode(wire::RequestBody{.request = {.command = "python train.py", .vram = vram}});
+    return wire::encode(RequestBody{.request = {.command = "python train.py", .vram = vram}});
   }
 
   ServiceClock clock_;

@@ -27,8 +27,7 @@ TEST_F(ServiceTest, LifeOfALeaseByItsRoutes) {
   EXPECT_EQ(lease(submitted).state, LeaseState::kHeld);
   EXPECT_TRUE(lease(submitted).flags.unclaimed);
 
-  const HttpAnswer claimed =
-      ask(run, "POST", path + "/claim", wire::encode(wire::ClaimBody{{101, 9}}));
+  const HttpAnswer claimed = ask(run, "POST", path + "/claim", wire::encode(ClaimBody{{101, 9}}));
   EXPECT_EQ(claimed.status, 200);
   EXPECT_THAT(claimed.body, AllOf(HasSubstr(R"("CUDA_VISIBLE_DEVICES":"0")"),
                                   HasSubstr(R"("BERTH_SOCKET":"/run/berthd.sock")"),
@@ -39,7 +38,7 @@ TEST_F(ServiceTest, LifeOfALeaseByItsRoutes) {
   EXPECT_EQ(get("/v1/leases/1/why").status, 200);
   EXPECT_EQ(code_of(post("/v1/leases/1/renew", R"({"ttl_ms":60000})")), "wrong_state");
   EXPECT_EQ(code_of(post(path + "/park", R"({"parked":true})")), "wrong_state");
-  EXPECT_EQ(post(path + "/exit", wire::encode(wire::ExitBody{.exit = {.code = 3}})).status, 200);
+  EXPECT_EQ(post(path + "/exit", wire::encode(ExitBody{.exit = {.code = 3}})).status, 200);
   engine_.process_ended(service_.now(), {102, 9});
   sample();
   const LeaseView ended = lease(get("/v1/leases/1"));
@@ -226,7 +225,7 @@ TEST_F(ServiceTest, OneUserCannotTouchAnothersLeaseAndRootCan) {
            {"/v1/leases/1/resize", R"({"vram_bytes":1073741824})"},
            {"/v1/leases/1/renew", R"({"ttl_ms":60000})"},
            {"/v1/leases/" + handle + "/join", wire::encode(Process{201, 9})},
-           {"/v1/leases/" + handle + "/exit", wire::encode(wire::ExitBody{})},
+           {"/v1/leases/" + handle + "/exit", wire::encode(ExitBody{})},
            {"/v1/leases/" + handle + "/reconnect", ""}}) {
     const HttpAnswer answer = post(target, body, kBen);
     EXPECT_EQ(answer.status, 403) << target << " " << answer.body;
@@ -274,7 +273,7 @@ TEST_F(ServiceTest, ProcessOfAnotherUserOrOfNobodyIsNotTaken) {
   const LeaseView asked = lease(ask(run, "POST", "/v1/leases", request(gib(8))));
   const std::string claim = "/v1/leases/" + to_text(asked.handle) + "/claim";
   for (const Process process : {Process{201, 9}, Process{999, 9}}) {
-    const HttpAnswer answer = ask(run, "POST", claim, wire::encode(wire::ClaimBody{process}));
+    const HttpAnswer answer = ask(run, "POST", claim, wire::encode(ClaimBody{process}));
     EXPECT_EQ(answer.status, 403);
     EXPECT_EQ(code_of(answer), "wrong_process");
   }
@@ -374,8 +373,7 @@ TEST_F(ServiceTest, BodiesThatMakeNoSenseChangeNothing) {
 
 TEST_F(ServiceTest, NamesAndPrefixesFindALeaseAndAmbiguousOnesSaySo) {
   for (const char* name : {"train-a", "train-b"}) {
-    (void)post("/v1/leases",
-               wire::encode(wire::RequestBody{.request = {.name = name, .vram = gib(1)}}));
+    (void)post("/v1/leases", wire::encode(RequestBody{.request = {.name = name, .vram = gib(1)}}));
   }
   EXPECT_EQ(get("/v1/leases/train-a").status, 200);
   EXPECT_EQ(code_of(get("/v1/leases/tra")), "ambiguous");

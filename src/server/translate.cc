@@ -2,6 +2,8 @@
 #include "server/translate.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -23,27 +25,20 @@ std::optional<ApiError> check_owner(Process process, const Translation& how) {
   if (!owner.ok()) {
     return ApiError{std::string(wire::code::kWrongProcess), owner.error().message};
   }
-  if (*owner == how.caller.actor.user || how.caller.actor.admin) return std::nullopt;
+  if (*owner == how.actor.user || how.actor.admin) return std::nullopt;
   return ApiError{std::string(wire::code::kWrongProcess),
                   "process " + std::to_string(process.pid) + " belongs to uid " +
                       std::to_string(owner->value) + ", not to you"};
 }
 
-/// The lease that {ref} means.
-std::variant<LeaseId, ApiError> find_lease(const std::string& ref, const Translation& how) {
-  const auto found = how.coordinator.find(ref, how.caller.actor);
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return wire::to_api_error(*refusal);
-  return std::get<LeaseId>(found);
-}
-
 ParsedCommand submit(std::string_view body, const Translation& how) {
   auto read = translate_request(body, how);
   if (auto* error = std::get_if<ApiError>(&read)) return std::move(*error);
-  auto& asked = std::get<wire::RequestBody>(read);
+  auto& asked = std::get<RequestBody>(read);
   core::Submit event;
-  event.actor = how.caller.actor;
+  event.actor = how.actor;
   event.handle = how.draw_handle();
-  event.supervisor = how.caller.process;
+  event.supervisor = how.actor.process;
   if (asked.request.ttl) {
     // It hangs on the anchor beside its ttl: on a process of another user (a login of root's, say)
     // on the ttl alone.
@@ -54,180 +49,80 @@ ParsedCommand submit(std::string_view body, const Translation& how) {
   return event;
 }
 
-/// What `command_of` makes of the body, if that makes sense.
-template <class Body>
-ParsedCommand with_body(std::string_view text, const auto& command_of) {
-  Result<Body> read = wire::decode<Body>(text);
-  if (!read.ok()) return wire::to_api_error(read.error());
-  return command_of(*std::move(read));
+// Of bodies that name processes: all of them, or those alone that the caller may name.
+
+std::optional<ApiError> check_named(Process& process, const Translation& how) {
+  return check_owner(process, how);
+}
+std::optional<ApiError> check_named(ClaimBody& body, const Translation& how) {
+  return check_owner(body.command, how);
+}
+std::optional<ApiError> check_named(ExitBody& body, const Translation& how) {
+  std::erase_if(body.leftovers,
+                [&](Process process) { return check_owner(process, how).has_value(); });
+  return std::nullopt;
 }
 
-ParsedCommand report_exit(Handle handle, const wire::ExitBody& body, const Translation& how) {
-  core::ReportExit event;
-  event.actor = how.caller.actor;
-  event.handle = handle;
-  event.exit = body.exit;
-  event.restarts = body.restarts;
-  for (const Process process : body.leftovers) {
-    if (!check_owner(process, how)) event.leftovers.push_back(process);
+std::optional<ApiError> find(Handle& handle, const std::string& text, const Translation&) {
+  const std::optional<Handle> parsed = parse_handle(text);
+  handle = parsed.value_or(handle);
+  if (parsed) return std::nullopt;
+  return refused(RefusalCode::kNotFound,
+                 "'" + text + "' is no handle of a lease: l_ and 26 letters");
+}
+std::optional<ApiError> find(LeaseId& lease, const std::string& reference, const Translation& how) {
+  const auto found = how.coordinator.find(reference, how.actor);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return wire::to_api_error(*refusal);
+  lease = std::get<LeaseId>(found);
+  return std::nullopt;
+}
+
+template <class Event>
+ParsedCommand command(const std::string& lease, std::string_view text, const Translation& how) {
+  using Body = decltype(Event::body);
+  Event event{.actor = how.actor};
+  std::optional<ApiError> error;
+  if constexpr (requires { event.handle; }) {
+    error = find(event.handle, lease, how);
+  } else {
+    error = find(event.lease, lease, how);
+  }
+  if (error) return *std::move(error);
+  Result<Body> body = wire::decode<Body>(text);
+  if (!body.ok()) return wire::to_api_error(body.error());
+  event.body = *std::move(body);
+  if constexpr (requires { check_named(event.body, how); }) {
+    error = check_named(event.body, how);
+    if (error) return *std::move(error);
   }
   return event;
-}
-
-ParsedCommand by_handle(const wire::RouteMatch& route, std::string_view body,
-                        const Translation& how) {
-  const std::optional<Handle> handle = parse_handle(route.lease);
-  if (!handle) {
-    return refused(RefusalCode::kNotFound,
-                   "'" + std::string(route.lease) + "' is no handle of a lease: l_ and 26 letters");
-  }
-  const core::Actor actor = how.caller.actor;
-  switch (route.route) {
-    case Route::kClaim:
-      return with_body<wire::ClaimBody>(body, [&](const wire::ClaimBody& read) -> ParsedCommand {
-        if (auto error = check_owner(read.command, how)) return *std::move(error);
-        return core::Claim{
-            .actor = actor, .handle = *handle, .command = read.command, .restarts = read.restarts};
-      });
-    case Route::kJoin:
-      return with_body<Process>(body, [&](Process process) -> ParsedCommand {
-        if (auto error = check_owner(process, how)) return *std::move(error);
-        return core::Join{.actor = actor, .handle = *handle, .process = process};
-      });
-    case Route::kExit:
-      return with_body<wire::ExitBody>(
-          body, [&](const wire::ExitBody& read) { return report_exit(*handle, read, how); });
-    case Route::kPark:
-      return with_body<wire::ParkBody>(body, [&](wire::ParkBody read) {
-        return core::Park{.actor = actor, .handle = *handle, .parked = read.parked};
-      });
-    case Route::kCheckpointed:
-      return with_body<wire::CheckpointedBody>(body, [&](wire::CheckpointedBody read) {
-        return core::ReportCheckpoint{.actor = actor,
-                                      .handle = *handle,
-                                      .number = read.number,
-                                      .outcome = read.outcome,
-                                      .detail = std::move(read.detail)};
-      });
-    case Route::kRequeuing:
-      return with_body<wire::NoBody>(body, [&](wire::NoBody) {
-        return core::BeginRequeue{.actor = actor, .handle = *handle};
-      });
-    default:
-      CHECK(route.route == Route::kReconnect);
-      return with_body<wire::ReconnectBody>(body, [&](wire::ReconnectBody read) {
-        return core::Reconnect{.actor = actor, .handle = *handle, .restarts = read.restarts};
-      });
-  }
-}
-
-core::Resize resize(LeaseId lease, const wire::ResizeBody& body, const Translation& how) {
-  const std::optional<LeaseView> now = how.coordinator.lease(lease, how.now);
-  // Bytes for a lease that has its devices to itself make it an ordinary budget.
-  const Share kept = now && now->request.share == Share::kSlice ? Share::kSlice : Share::kBudget;
-  return {.actor = how.caller.actor,
-          .lease = lease,
-          .share = body.share.value_or(kept),
-          .vram = body.vram.value_or(Bytes{}),
-          .wait_max = body.wait_max};
-}
-
-core::PauseTerms terms_of(wire::PauseBody body) {
-  return {.lasts = body.lasts, .reason = std::move(body.reason)};
-}
-
-ParsedCommand by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
-  const auto found = find_lease(route.lease, how);
-  if (const auto* error = std::get_if<ApiError>(&found)) return *error;
-  const LeaseId lease = std::get<LeaseId>(found);
-  const core::Actor actor = how.caller.actor;
-  switch (route.route) {
-    case Route::kRelease:
-      return with_body<wire::ReleaseBody>(body, [&](wire::ReleaseBody read) {
-        return core::Release{.actor = actor,
-                             .lease = lease,
-                             .kill = read.kill,
-                             .detach = read.detach,
-                             .requester = how.caller.process};
-      });
-    case Route::kCancel:
-      return with_body<wire::NoBody>(body, [&](wire::NoBody) {
-        return core::Release{.actor = actor, .lease = lease, .cancel = true};
-      });
-    case Route::kSuspend:
-      return with_body<wire::PauseBody>(body, [&](wire::PauseBody read) {
-        return core::Suspend{.actor = actor, .lease = lease, .terms = terms_of(std::move(read))};
-      });
-    case Route::kFreeze:
-      return with_body<wire::PauseBody>(body, [&](wire::PauseBody read) {
-        return core::Freeze{.actor = actor, .lease = lease, .terms = terms_of(std::move(read))};
-      });
-    case Route::kCheckpoint:
-      return with_body<wire::CheckpointBody>(body, [&](wire::CheckpointBody read) {
-        return core::AskCheckpoint{.actor = actor, .lease = lease, .wait_max = read.wait_max};
-      });
-    case Route::kResume:
-      return with_body<wire::NoBody>(
-          body, [&](wire::NoBody) { return core::Resume{.actor = actor, .lease = lease}; });
-    case Route::kMove:
-      return with_body<wire::MoveBody>(body, [&](wire::MoveBody read) {
-        return core::Migrate{.actor = actor, .lease = lease, .to = std::move(read.devices)};
-      });
-    case Route::kRequeue:
-      return with_body<wire::RequeueBody>(body, [&](wire::RequeueBody read) {
-        return core::AskRequeue{.actor = actor, .lease = lease, .unsaved = read.unsaved};
-      });
-    case Route::kResize:
-      return with_body<wire::ResizeBody>(
-          body, [&](const wire::ResizeBody& read) { return resize(lease, read, how); });
-    case Route::kProgress:
-      return with_body<wire::ProgressBody>(body, [&](wire::ProgressBody read) {
-        return core::ReportProgress{.actor = actor,
-                                    .lease = lease,
-                                    .done = read.done,
-                                    .total = read.total,
-                                    .left = read.left,
-                                    .note = std::move(read.note)};
-      });
-    default:
-      CHECK(route.route == Route::kRenew);
-      return with_body<wire::RenewBody>(body, [&](wire::RenewBody read) {
-        return core::Renew{.actor = actor, .lease = lease, .ttl = read.ttl};
-      });
-  }
 }
 
 }  // namespace
 
 bool names_processes(Route route) {
-  switch (route) {
-    case Route::kSubmit:
-    case Route::kReconnect:
-    case Route::kClaim:
-    case Route::kJoin:
-    case Route::kExit:
-    case Route::kPark:
-    case Route::kCheckpointed:
-    case Route::kRequeuing:
-      return true;
-    default:
-      return false;
-  }
+  return route == Route::kSubmit || is_by_handle(row_of(route));
 }
 
 ParsedCommand translate(const wire::RouteMatch& route, std::string_view body,
                         const Translation& how) {
   if (route.route == Route::kSubmit) return submit(body, how);
-  return names_processes(route.route) ? by_handle(route, body, how) : by_ref(route, body, how);
+  using Reader = ParsedCommand (*)(const std::string&, std::string_view, const Translation&);
+  constexpr auto kReaders = []<std::size_t... kAt>(std::index_sequence<kAt...>) {
+    return std::array<Reader, sizeof...(kAt)>{command<core::RouteEvent<kLeaseRoutes[kAt]>>...};
+  }(std::make_index_sequence<kLeaseRoutes.size()>());
+  const auto* const at = std::ranges::find(kLeaseRoutes, route.route);
+  CHECK(at != kLeaseRoutes.end());
+  return kReaders.at(static_cast<std::size_t>(at - kLeaseRoutes.begin()))(route.lease, body, how);
 }
 
-std::variant<wire::RequestBody, ApiError> translate_request(std::string_view body,
-                                                            const Translation& how) {
-  Result<wire::RequestBody> read = wire::decode<wire::RequestBody>(body);
+std::variant<RequestBody, ApiError> translate_request(std::string_view body,
+                                                      const Translation& how) {
+  Result<RequestBody> read = wire::decode<RequestBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   Request& request = read->request;
   if (!read->names_priority) {
-    const Priority highest = how.coordinator.priority_max(how.caller.actor.user);
+    const Priority highest = how.coordinator.priority_max(how.actor.user);
     request.priority = std::min(request.priority, highest);
   }
   if (request.share != Share::kExclusive && request.vram == Bytes{}) {

@@ -21,12 +21,6 @@
 
 namespace berth::server {
 
-/// Who asks, as the kernel says.
-struct Caller {
-  core::Actor actor;
-  std::optional<Process> process;  // Absent: nobody vouches for it.
-};
-
 /// What a request without a size means: [policy] default_vram.
 struct DefaultVram {
   Share share = Share::kExclusive;
@@ -35,7 +29,7 @@ struct DefaultVram {
 };
 
 struct Translation {
-  const Caller& caller;
+  core::Actor actor;
   const core::Coordinator& coordinator;
   core::Now now;
   DefaultVram default_vram;
@@ -48,11 +42,11 @@ using ParsedCommand = std::variant<Command, wire::ApiError>;
 /// Routes about processes of the caller's. All else, any process with the user's rights may do,
 /// from whatever PID namespace.
 bool names_processes(wire::Route route);
-/// For the routes that change something about leases, kSubmit to kResume.
+/// For kSubmit and kLeaseRoutes.
 ParsedCommand translate(const wire::RouteMatch& route, std::string_view body,
                         const Translation& how);
 /// The request of kSubmit and kFit, with what was left out filled in.
-std::variant<wire::RequestBody, wire::ApiError> translate_request(std::string_view body,
-                                                                  const Translation& how);
+std::variant<RequestBody, wire::ApiError> translate_request(std::string_view body,
+                                                            const Translation& how);
 
 }  // namespace berth::server

@@ -73,7 +73,7 @@ void Attempt::recovers() {
     feed(core::Reconnect{.token = kToken,
                          .actor = {.user = lease.user},
                          .handle = lease.handle,
-                         .restarts = lease.restarts});
+                         .body = {.restarts = lease.restarts}});
   }
 }
 
@@ -114,8 +114,7 @@ bool Attempt::resume(const LeaseView& lease) {
 
 std::optional<LeaseId> Attempt::ask_instead(const LeaseView& waiter, const Request& request) {
   const core::Actor owner{.user = waiter.user};
-  feed(core::Release{
-      .token = kToken, .actor = owner, .lease = waiter.id, .kill = true, .cancel = true});
+  feed(core::Cancel{.token = kToken, .actor = owner, .lease = waiter.id});
   for (const core::Effect& effect : feed(core::Submit{.token = kToken,
                                                       .actor = owner,
                                                       .handle = {~waiter.id.value, 1},
@@ -142,12 +141,11 @@ void Attempt::report_saved(LeaseId id) {
   saving_.erase(id);
   const std::optional<LeaseView> lease = copy_.lease(id, now_);
   if (!lease || !lease->checkpoints.asked) return;
-  feed(core::ReportCheckpoint{.token = kToken,
-                              .actor = {.user = lease->user},
-                              .handle = lease->handle,
-                              .number = lease->checkpoints.asked->number,
-                              .outcome = CheckpointOutcome::kSaved,
-                              .detail = {}});
+  feed(core::ReportCheckpoint{
+      .token = kToken,
+      .actor = {.user = lease->user},
+      .handle = lease->handle,
+      .body = {.number = lease->checkpoints.asked->number, .outcome = CheckpointOutcome::kSaved}});
 }
 
 // Leases that were told to since make room for another: that is why. A sample may have asked one to
@@ -248,21 +246,21 @@ void Attempt::finish_moves(LeaseId lease) {
 
 bool Attempt::begin(Kind kind, const LeaseView& lease, Bytes bytes) {
   const core::Actor owner{.user = lease.user};
-  const bool cancel = kind == Kind::kCancelLease;
-  const bool kill = cancel || kind == Kind::kEndPrograms;
   switch (kind) {
     case Kind::kPauseLease:
       return is_done(core::Suspend{.token = kToken, .actor = owner, .lease = lease.id});
     case Kind::kShrinkLease:
       return is_done(core::Resize{
-          .token = kToken, .actor = owner, .lease = lease.id, .vram = bytes, .wait_max = {}});
+          .token = kToken, .actor = owner, .lease = lease.id, .body = {.vram = bytes}});
     case Kind::kRequeueLease:
       return begin_requeue(lease, owner);
     case Kind::kCancelLease:
     case Kind::kEndPrograms:
     case Kind::kReleaseLease:
-      return is_done(core::Release{
-          .token = kToken, .actor = owner, .lease = lease.id, .kill = kill, .cancel = cancel});
+      return is_done(core::Release{.token = kToken,
+                                   .actor = owner,
+                                   .lease = lease.id,
+                                   .body = {.kill = kind != Kind::kReleaseLease}});
     case Kind::kAskLess:
     case Kind::kOtherDevice:
       return false;
@@ -282,15 +280,15 @@ bool Attempt::begin_requeue(const LeaseView& lease, core::Actor owner) {
 void Attempt::stops(Kind kind, const LeaseView& lease) {
   const core::Actor owner{.user = lease.user};
   if (kind == Kind::kRequeueLease) {
-    feed(core::Reconnect{
-        .token = kToken, .actor = owner, .handle = lease.handle, .restarts = lease.restarts + 1});
+    feed(core::Reconnect{.token = kToken,
+                         .actor = owner,
+                         .handle = lease.handle,
+                         .body = {.restarts = lease.restarts + 1}});
   } else if (lease.command) {
     feed(core::ReportExit{.token = kToken,
                           .actor = owner,
                           .handle = lease.handle,
-                          .exit = {},
-                          .leftovers = {},
-                          .restarts = lease.restarts});
+                          .body = {.restarts = lease.restarts}});
   }
   if (lease.command) feed(core::ProcessEnded{*lease.command});
   for (const Process& member : lease.members) feed(core::ProcessEnded{member});

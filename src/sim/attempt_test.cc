@@ -118,9 +118,7 @@ TEST_F(AttemptTest, WhatADeadChildHadOfWhichTheSupervisorToldLeavesWithTheLease)
   (void)coordinator.step(now, core::ReportExit{.token = {1},
                                                .actor = {.user = kUser},
                                                .handle = handle_of(kFirst),
-                                               .exit = {},
-                                               .leftovers = {child},
-                                               .restarts = 0});
+                                               .body = {.leftovers = {child}, .restarts = 0}});
   observations.known[kFirst].leftovers = {child};
   processes.end(child, {});
   Attempt attempt(observations, coordinator, now);

@@ -136,8 +136,8 @@ void InvariantChecker::asked(server::ConnectionId connection, const server::Comm
   if (const auto* report = std::get_if<core::ReportExit>(&command)) {
     const ReferenceLease* lease = observations_.journal.find(report->handle);
     if (lease != nullptr)
-      observations_.known[lease->id].leftovers = {report->leftovers.begin(),
-                                                  report->leftovers.end()};
+      observations_.known[lease->id].leftovers = {report->body.leftovers.begin(),
+                                                  report->body.leftovers.end()};
   }
   if (std::holds_alternative<core::Reconnect>(command)) {
     const std::optional<Handle> handle = handle_of(command);
@@ -151,7 +151,7 @@ void InvariantChecker::on_progress(const core::ReportProgress& report) {
   const ReferenceLease* lease = observations_.journal.find(report.lease);
   if (lease == nullptr || lease->state != ReferenceLease::State::kClaimed) return;
   observations_.known[report.lease].reported_end =
-      core::ReportedEnd{.at = now().instant, .left = checked(report.left)};
+      core::ReportedEnd{.at = now().instant, .left = checked(report.body.left)};
   context_.coverage.reached(Transition::kProgressTold);
 }
 

@@ -25,7 +25,8 @@ void Session::finishing() {
   if (plan_.never_claims) {
     leave({});
   } else {
-    ask_aside(core::Park{.token = {}, .actor = actor(), .handle = handle_, .parked = false});
+    ask_aside(
+        core::Park{.token = {}, .actor = actor(), .handle = handle_, .body = {.parked = false}});
   }
 }
 
@@ -77,7 +78,8 @@ void Session::connect_and_ask() {
                                      .request = plan_.request};
   if (plan_.request.ttl && !plan_.anchored) std::get<core::Submit>(ask).supervisor.reset();
   if (phase_ == Phase::kWaiting) {
-    ask = core::Reconnect{.token = {}, .actor = actor(), .handle = handle_, .restarts = restarts_};
+    ask = core::Reconnect{
+        .token = {}, .actor = actor(), .handle = handle_, .body = {.restarts = restarts_}};
     perhaps_reconnect_twice(ask);
   }
   if (!connect()) {
@@ -160,8 +162,7 @@ void Session::claim() {
   const core::Claim claim{.token = {},
                           .actor = actor(),
                           .handle = handle_,
-                          .command = program_.command(),
-                          .restarts = restarts_};
+                          .body = {.command = program_.command(), .restarts = restarts_}};
   perhaps_twice(claim);
   env_.network.ask(checked(connection_), claim, server::Engine::Listen::kAnswer);
 }
@@ -204,10 +205,8 @@ void Session::report(std::uint32_t tries) {
   core::ReportExit ask{.token = {},
                        .actor = actor(),
                        .handle = handle_,
-                       .exit = exit_,
-                       .leftovers = {},
-                       .restarts = restarts_};
-  ask.leftovers = env_.processes.descendants(supervisor_);
+                       .body = {.exit = exit_, .restarts = restarts_}};
+  ask.body.leftovers = env_.processes.descendants(supervisor_);
   perhaps_twice(ask);
   ask_aside(ask, [this](const server::Answer&) {
     if (phase_ == Phase::kReporting) leave(exit_);

@@ -13,7 +13,7 @@ void Session::give_up() {
   if (phase_ == Phase::kOver) return;
   if (phase_ == Phase::kAsking || phase_ == Phase::kWaiting) return leave({});
   ask_aside(core::Release{
-      .token = {}, .actor = actor(), .lease = id_, .kill = true, .cancel = true, .detach = true});
+      .token = {}, .actor = actor(), .lease = id_, .body = {.kill = true, .detach = true}});
 }
 
 void Session::plan_harm() {
@@ -40,7 +40,8 @@ void Session::plan_park() {
   if (!plan_.parks_after) return;
   once(*plan_.parks_after, Phase::kWaiting, [this] {
     const auto park = [this](bool parked) {
-      ask_aside(core::Park{.token = {}, .actor = actor(), .handle = handle_, .parked = parked});
+      ask_aside(
+          core::Park{.token = {}, .actor = actor(), .handle = handle_, .body = {.parked = parked}});
     };
     park(true);
     once(plan_.parked_for, Phase::kWaiting, [park] { park(false); });
@@ -51,12 +52,11 @@ void Session::plan_release() {
   if (!plan_.released_after) return;
   env_.context.clock.after(*plan_.released_after, [this] {
     if (phase_ == Phase::kOver) return;
-    ask_aside(core::Release{.token = {},
-                            .actor = actor(),
-                            .lease = id_,
-                            .kill = plan_.released_kill,
-                            .cancel = plan_.released_cancel,
-                            .detach = true});
+    ask_aside(core::Release{
+        .token = {},
+        .actor = actor(),
+        .lease = id_,
+        .body = {.kill = plan_.released_kill || plan_.released_cancel, .detach = true}});
   });
 }
 
@@ -66,10 +66,10 @@ void Session::plan_resize() {
     const ReferenceLease* lease = env_.checker.journal().find(id_);
     if (lease == nullptr || !lease->holds()) return;
     const Bytes now = lease->parts.front().budget;
-    core::Resize resize{.token = {}, .actor = actor(), .lease = id_, .vram = now};
-    resize.wait_max = plan_.growth_wait;
-    resize.vram = env_.context.random.between(Bytes{now.value / 2}, Bytes{now.value * 2});
-    if (env_.context.random.chance(100)) resize.share = Share::kExclusive;
+    core::Resize resize{.token = {}, .actor = actor(), .lease = id_, .body = {.vram = now}};
+    resize.body.wait_max = plan_.growth_wait;
+    resize.body.vram = env_.context.random.between(Bytes{now.value / 2}, Bytes{now.value * 2});
+    if (env_.context.random.chance(100)) resize.body.share = Share::kExclusive;
     ask_aside(resize);
     plan_resize();
   });
@@ -80,8 +80,8 @@ void Session::plan_save() {
   once(*plan_.saves_after, phase_, [this] {
     core::AskCheckpoint ask{.token = {}, .actor = actor(), .lease = id_};
     const std::uint64_t patience = env_.context.random.below(3);
-    if (patience == 0) ask.wait_max = Duration{};
-    if (patience == 1) ask.wait_max = plan_.save_takes;
+    if (patience == 0) ask.body.wait_max = Duration{};
+    if (patience == 1) ask.body.wait_max = plan_.save_takes;
     ask_aside(ask);
     plan_save();
   });
@@ -94,8 +94,8 @@ void Session::watch_saves() {
     const ReferenceLease* lease = env_.checker.journal().find(id_);
     if (lease != nullptr && lease->saving) {
       core::ReportCheckpoint report{
-          .token = {}, .actor = actor(), .handle = handle_, .number = *lease->saving};
-      if (env_.context.random.chance(500)) report.outcome = CheckpointOutcome::kSaved;
+          .token = {}, .actor = actor(), .handle = handle_, .body = {.number = *lease->saving}};
+      if (env_.context.random.chance(500)) report.body.outcome = CheckpointOutcome::kSaved;
       once(plan_.save_takes, Phase::kRunning, [this, report] {
         perhaps_twice(report);
         ask_aside(report);
@@ -110,7 +110,7 @@ void Session::plan_suspend() {
   if (!plan_.suspends_after || env_.finishing) return;
   once(*plan_.suspends_after, Phase::kRunning, [this] {
     ask_aside(core::Suspend{
-        .token = {}, .actor = actor(), .lease = id_, .terms = {.lasts = plan_.paused_for}});
+        .token = {}, .actor = actor(), .lease = id_, .body = {.lasts = plan_.paused_for}});
     once(plan_.away_for, Phase::kRunning, [this] {
       ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
       watch_return();
@@ -123,12 +123,12 @@ void Session::plan_suspend() {
 void Session::plan_move() {
   if (!plan_.moves_after || env_.finishing) return;
   once(*plan_.moves_after, Phase::kRunning, [this] {
-    core::Migrate move{.token = {}, .actor = actor(), .lease = id_, .to = {}};
+    core::Migrate move{.token = {}, .actor = actor(), .lease = id_};
     const ReferenceLease* lease = env_.checker.journal().find(id_);
     const std::size_t count = lease == nullptr ? 1 : lease->parts.size();
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t index = env_.context.random.below(env_.devices.count());
-      move.to.emplace_back(env_.devices.at(index).id);
+      move.body.devices.emplace_back(env_.devices.at(index).id);
     }
     ask_aside(std::move(move));
     plan_move();
@@ -141,8 +141,10 @@ void Session::plan_progress() {
   const Duration late = milliseconds(500);
   once(*plan_.request.eta + late, Phase::kRunning, [this] {
     const Duration left = env_.context.random.between(milliseconds(1), seconds(10));
-    ask_aside(core::ReportProgress{
-        .token = {}, .actor = actor(), .lease = id_, .done = 1, .total = 2, .left = left});
+    ask_aside(core::ReportProgress{.token = {},
+                                   .actor = actor(),
+                                   .lease = id_,
+                                   .body = {.done = 1, .total = 2, .left = left}});
     plan_progress();
   });
 }
@@ -156,8 +158,7 @@ void Session::watch_return() {
       ask_aside(core::Release{.token = {},
                               .actor = actor(),
                               .lease = id_,
-                              .kill = plan_.released_kill,
-                              .detach = true});
+                              .body = {.kill = plan_.released_kill, .detach = true}});
     });
   });
 }
@@ -178,8 +179,10 @@ void Session::watch_away() {
 void Session::plan_requeue() {
   if (!plan_.requeues_after || env_.finishing) return;
   once(*plan_.requeues_after, Phase::kRunning, [this] {
-    ask_aside(core::AskRequeue{
-        .token = {}, .actor = actor(), .lease = id_, .unsaved = env_.context.random.chance(300)});
+    ask_aside(core::AskRequeue{.token = {},
+                               .actor = actor(),
+                               .lease = id_,
+                               .body = {.unsaved = env_.context.random.chance(300)}});
     plan_requeue();
   });
 }
@@ -232,7 +235,7 @@ void Session::freeze() {
   CHECK(plan_.freezes_after.has_value());
   if (env_.finishing) return;
   ask_aside(core::Freeze{
-      .token = {}, .actor = actor(), .lease = id_, .terms = {.lasts = plan_.paused_for}});
+      .token = {}, .actor = actor(), .lease = id_, .body = {.lasts = plan_.paused_for}});
   once(plan_.frozen_for + *plan_.freezes_after, Phase::kRunning, [this] { freeze(); });
 }
 
@@ -251,7 +254,8 @@ void Session::renew() {
   if (renewals_left_ == 0 || env_.finishing) {
     // Given back in time by half of them; the others expire.
     if (env_.context.random.chance(500)) {
-      ask_aside(core::Release{.token = {}, .actor = actor(), .lease = id_, .detach = true});
+      ask_aside(
+          core::Release{.token = {}, .actor = actor(), .lease = id_, .body = {.detach = true}});
     }
     leave({});
     return;
@@ -259,7 +263,7 @@ void Session::renew() {
   --renewals_left_;
   const Duration ttl = checked(plan_.request.ttl);
   once({ttl.ns / 2}, Phase::kHolding, [this, ttl] {
-    ask_aside(core::Renew{.token = {}, .actor = actor(), .lease = id_, .ttl = ttl});
+    ask_aside(core::Renew{.token = {}, .actor = actor(), .lease = id_, .body = {.ttl = ttl}});
     renew();
   });
 }

@@ -17,7 +17,6 @@ inline constexpr std::size_t kTargetMax = 2'048;     // Path and query.
 inline constexpr std::size_t kHelloMax = 1'024;      // The Berth-Hello header.
 inline constexpr std::size_t kHelloPartMax = 128;    // Version and world in it, decoded.
 inline constexpr std::size_t kEventMax = 1U << 20U;  // One server-sent event.
-inline constexpr std::size_t kLeftoversMax = 512;    // Processes named in one report of an exit.
 inline constexpr Bytes kVramMax = {std::uint64_t{1} << 62U};
 inline constexpr Duration kDurationMax = hours(std::int64_t{24} * 365 * 100);
 

@@ -7,6 +7,7 @@
 #include "wire/field_reader.h"
 #include "wire/field_writer.h"
 #include "wire/json_reader.h"
+#include "wire/limits.h"
 
 namespace berth::wire {
 namespace {
@@ -15,21 +16,6 @@ constexpr JsonDocument::Form kBody = {
     .what = "the request body", .manner = Manner::kStrict, .size_max = limits::kBodyMax};
 
 }  // namespace
-
-std::optional<BodyFault> fault_of(const ReleaseBody& body) {
-  if (!body.kill || !body.detach) return std::nullopt;
-  return BodyFault{"detach", "and kill contradict each other"};
-}
-
-std::optional<BodyFault> fault_of(const ResizeBody& body) {
-  if (body.share || body.vram) return std::nullopt;
-  return BodyFault{"vram_bytes", "is missing"};
-}
-
-std::optional<BodyFault> fault_of(const MoveBody& body) {
-  if (!body.devices.empty()) return std::nullopt;
-  return BodyFault{"devices", "must name where the lease is to go on"};
-}
 
 template <HasFields Body>
 std::string encode(const Body& body) {

@@ -111,17 +111,12 @@ std::variant<RouteMatch, ApiError> match_route(std::string_view method, std::str
 }
 
 std::string target_of(Route route, std::string_view lease) {
-  for (const RouteRow& row : kRoutes) {
-    if (row.route != route) continue;
-    const std::size_t open = row.path.find('{');
-    if (open == std::string_view::npos) return std::string(row.path);
-    const std::size_t close = row.path.find('}');
-    CHECK(!lease.empty());
-    return std::string(row.path.substr(0, open)) + percent_encode(lease) +
-           std::string(row.path.substr(close + 1));
-  }
-  CHECK(false);
-  return {};
+  const std::string_view path = row_of(route).path;
+  const std::size_t open = path.find('{');
+  if (open == std::string_view::npos) return std::string(path);
+  CHECK(!lease.empty());
+  return std::string(path.substr(0, open)) + percent_encode(lease) +
+         std::string(path.substr(path.find('}') + 1));
 }
 
 }  // namespace berth::wire

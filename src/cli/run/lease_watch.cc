@@ -90,7 +90,7 @@ void LeaseWatch::reaped(std::int32_t pid, int status) {
 
 // That it was heard is told by the news. Nothing here waits for the daemon: it is told again.
 void LeaseWatch::tell_save(Instant now) {
-  const std::optional<wire::CheckpointedBody>& report = saver_->report();
+  const std::optional<CheckpointedBody>& report = saver_->report();
   if (!report || now < tell_at_) return;
   tell_at_ = now + kTellEvery;
   Result<client::Connection> connection = client_.another(client::Backlog::kGiveUp);

@@ -37,7 +37,7 @@ int milliseconds_until(std::optional<Instant> at, Instant now) {
 
 }  // namespace
 
-QueueWait::QueueWait(Ports ports, wire::RequestBody request)
+QueueWait::QueueWait(Ports ports, RequestBody request)
     : ports_(ports), request_(std::move(request)) {}
 
 std::variant<wire::LeaseAnswer, ExitOutcome> QueueWait::wait() {
@@ -73,7 +73,7 @@ void QueueWait::ask() {
   if (handle_) {
     question = {.route = wire::Route::kReconnect,
                 .lease = to_text(*handle_),
-                .body = wire::encode(wire::ReconnectBody{.restarts = restarts_})};
+                .body = wire::encode(ReconnectBody{.restarts = restarts_})};
   }
   asked_ = true;
   // What fails here fails again when the answer is read, and is handled there.
@@ -120,7 +120,7 @@ void QueueWait::park(bool parked) {
   if (!connection.ok()) return;
   static_cast<void>(connection->ask({.route = wire::Route::kPark,
                                      .lease = to_text(*handle_),
-                                     .body = wire::encode(wire::ParkBody{.parked = parked})}));
+                                     .body = wire::encode(ParkBody{.parked = parked})}));
 }
 
 QueueWait::Outcome QueueWait::receive() {
@@ -260,7 +260,7 @@ std::variant<std::optional<wire::LeaseAnswer>, ExitOutcome> QueueWait::claim(
   const client::HttpRequest question{
       .route = wire::Route::kClaim,
       .lease = to_text(*handle_),
-      .body = wire::encode(wire::ClaimBody{.command = command, .restarts = restarts_})};
+      .body = wire::encode(ClaimBody{.command = command, .restarts = restarts_})};
   const Status sent = ports_.client.connection().begin(question);
   meanwhile();
   Result<client::Answer> answer =

@@ -39,7 +39,7 @@ class QueueWait {
     Console& console;
     StatusDescriptor& status;
   };
-  QueueWait(Ports ports, wire::RequestBody request);
+  QueueWait(Ports ports, RequestBody request);
 
   /// Asks, if that was not done.
   void begin();
@@ -76,7 +76,7 @@ class QueueWait {
   void park(bool parked);
 
   Ports ports_;
-  wire::RequestBody request_;
+  RequestBody request_;
   std::optional<Handle> handle_;  // Absent: the daemon has not answered yet.
   std::optional<LeaseId> id_;
   std::optional<wire::LeaseAnswer> last_;  // As the stream last told.

@@ -188,7 +188,7 @@ std::optional<Saver> Runner::saver_for(const wire::LeaseAnswer& lease,
 
 // Before the end of the command, with which the lease may end.
 void Runner::tell_save(const wire::LeaseAnswer& lease, const Saver& saver) {
-  const std::optional<wire::CheckpointedBody>& report = saver.report();
+  const std::optional<CheckpointedBody>& report = saver.report();
   if (!report) return;
   Result<client::Connection> connection = ports_.client.another();
   if (!connection.ok()) return;
@@ -262,7 +262,7 @@ void Runner::give_back(const wire::LeaseAnswer& lease, int code) {
 std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const ExitStatus& exit) {
   Result<client::Connection> connection = ports_.client.another();
   if (!connection.ok()) return std::nullopt;
-  const wire::ExitBody body{
+  const ExitBody body{
       .exit = exit, .leftovers = Supervisor::leftovers(), .restarts = lease.view.restarts};
   const Result<client::Answer> answer = connection->ask({.route = wire::Route::kExit,
                                                          .lease = to_text(lease.view.handle),

@@ -255,9 +255,9 @@ Result<std::vector<DeviceView>> Session::ask_devices() {
 ExitOutcome Session::tell_fit() {
   const Result<client::Answer> answer = checked(client_).connection().ask(
       {.route = wire::Route::kFit,
-       .body = wire::encode(wire::RequestBody{.request = checked(plan_).request,
-                                              .names_priority = checked(plan_).names_priority,
-                                              .anchor = {}})});
+       .body = wire::encode(RequestBody{.request = checked(plan_).request,
+                                        .names_priority = checked(plan_).names_priority,
+                                        .anchor = {}})});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<FitView> fit = wire::decode_fit(answer->body);

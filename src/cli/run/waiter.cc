@@ -94,7 +94,7 @@ Result<std::vector<LeaseView>> Waiter::wait_for(Goal goal) {
   }
 }
 
-Result<FitView> Waiter::wait_for_fit(const wire::RequestBody& request) {
+Result<FitView> Waiter::wait_for_fit(const RequestBody& request) {
   const client::HttpRequest question{
       .route = wire::Route::kFit, .lease = {}, .body = wire::encode(request)};
   bool listening = false;

@@ -40,7 +40,7 @@ class Waiter {
   Result<std::vector<LeaseView>> wait_for(Goal goal);
   /// The answer that says that it fits; kTimedOut likewise. A refusal is an Error of kInvalid or
   /// kUnavailable; refusal() then has its word.
-  Result<FitView> wait_for_fit(const wire::RequestBody& request);
+  Result<FitView> wait_for_fit(const RequestBody& request);
 
   const std::optional<wire::ApiError>& refusal() const { return refusal_; }
 

@@ -32,7 +32,7 @@ class Saver {
   void command_ended(const ExitStatus& exit);
 
   /// To be told to the daemon, until heard() names it.
-  const std::optional<wire::CheckpointedBody>& report() const { return report_; }
+  const std::optional<CheckpointedBody>& report() const { return report_; }
   void heard(std::uint64_t number);
 
  private:
@@ -45,7 +45,7 @@ class Saver {
   std::uint64_t number_ = 0;  // Of the newest.
   std::optional<SaveProcess> process_;
   Instant until_;
-  std::optional<wire::CheckpointedBody> report_;
+  std::optional<CheckpointedBody> report_;
 };
 
 }  // namespace berth::cli
