@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that can be asked of the daemon, in one table: the server finds its way by it, clients
-// ask by it, the coordinator's events are made from it (core/event.h), and share/openapi.json is.
-// Any thread.
+// ask by it, the coordinator's events (core/event.h) and share/openapi.json are made from it. What
+// is said here of a row is for users: OpenAPI has it. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -81,53 +81,198 @@ struct RouteRow {
   Method method;
   // {handle}: a lease's handle. {ref}: its id, handle, name or a prefix. {rule}: its name.
   std::string_view path;
+  std::string_view name;  // Of the operation: the last word of its path, or another.
+  std::string_view summary;
   std::size_t body = kBodyOfType<NoBody>;  // Of AnyBody.
+  std::string_view answer = {};            // A noun; empty: none, or of no form.
+  std::string_view answer_doc = {};
+  std::uint16_t status = 200;
+  std::string_view stream_of = {};  // Nouns that events of its stream tell, if it has one.
+  std::string_view stream_doc = {};
+  std::string_view query = {};  // Its parameters, as OpenAPI has them.
+  std::string_view doc = {};
+
+  constexpr RouteRow called(std::string_view what) const {
+    return with([=](RouteRow& row) { row.name = what; });
+  }
+  constexpr RouteRow about(std::string_view text) const {
+    return with([=](RouteRow& row) { row.doc = text; });
+  }
+  constexpr RouteRow takes(std::string_view parameters) const {
+    return with([=](RouteRow& row) { row.query = parameters; });
+  }
+  constexpr RouteRow answers(std::string_view noun, std::string_view text = {}) const {
+    return with([=](RouteRow& row) { row.answer = noun, row.answer_doc = text; });
+  }
+  constexpr RouteRow with_status(std::uint16_t number) const {
+    return with([=](RouteRow& row) { row.status = number; });
+  }
+  /// As a stream of events: if that is accepted, or always where there is no other answer.
+  constexpr RouteRow streams(std::string_view nouns, std::string_view text) const {
+    return with([=](RouteRow& row) { row.stream_of = nouns, row.stream_doc = text; });
+  }
+
+ private:
+  constexpr RouteRow with(const auto& change) const {
+    RouteRow changed = *this;
+    change(changed);
+    return changed;
+  }
 };
 
+constexpr std::string_view last_word(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+constexpr RouteRow get(Route route, std::string_view path, std::string_view answer,
+                       std::string_view summary) {
+  return {.route = route,
+          .method = Method::kGet,
+          .path = path,
+          .name = last_word(path),
+          .summary = summary,
+          .answer = answer};
+}
+/// Answered with the lease, if nothing else is said.
+template <class Body>
+constexpr RouteRow post(Route route, std::string_view path, std::string_view summary) {
+  return {.route = route,
+          .method = Method::kPost,
+          .path = path,
+          .name = last_word(path),
+          .summary = summary,
+          .body = kBodyOfType<Body>,
+          .answer = "Lease"};
+}
+
+inline constexpr std::string_view kToTheGrant =
+    "First `lease` (a Lease); then `waiting` (a Why, at most once a second and only if it reads "
+    "differently) and `parked` (a Lease); last `granted` or `ended` (a Lease; `ended` with its "
+    "refusal). Then the answer ends and the connection can be used again.";
+
 inline constexpr std::array kRoutes = {
-    RouteRow{Route::kHealth, Method::kGet, "/healthz"},
-    RouteRow{Route::kVersion, Method::kGet, "/v1/version"},
-    RouteRow{Route::kDaemon, Method::kGet, "/v1/daemon"},
-    RouteRow{Route::kDaemonStop, Method::kPost, "/v1/daemon/stop"},
-    RouteRow{Route::kDaemonReload, Method::kPost, "/v1/daemon/reload"},
-    RouteRow{Route::kStatus, Method::kGet, "/v1/status"},
-    RouteRow{Route::kDevices, Method::kGet, "/v1/devices"},
-    RouteRow{Route::kQueue, Method::kGet, "/v1/queue"},
-    RouteRow{Route::kLeases, Method::kGet, "/v1/leases"},
-    RouteRow{Route::kSubmit, Method::kPost, "/v1/leases", kBodyOfType<RequestBody>},
-    RouteRow{Route::kReconnect, Method::kPost, "/v1/leases/{handle}/reconnect",
-             kBodyOfType<ReconnectBody>},
-    RouteRow{Route::kClaim, Method::kPost, "/v1/leases/{handle}/claim", kBodyOfType<ClaimBody>},
-    RouteRow{Route::kJoin, Method::kPost, "/v1/leases/{handle}/join", kBodyOfType<Process>},
-    RouteRow{Route::kExit, Method::kPost, "/v1/leases/{handle}/exit", kBodyOfType<ExitBody>},
-    RouteRow{Route::kPark, Method::kPost, "/v1/leases/{handle}/park", kBodyOfType<ParkBody>},
-    RouteRow{Route::kCheckpointed, Method::kPost, "/v1/leases/{handle}/checkpointed",
-             kBodyOfType<CheckpointedBody>},
-    RouteRow{Route::kRequeuing, Method::kPost, "/v1/leases/{handle}/requeuing"},
-    RouteRow{Route::kLease, Method::kGet, "/v1/leases/{ref}"},
-    RouteRow{Route::kWhy, Method::kGet, "/v1/leases/{ref}/why"},
-    RouteRow{Route::kLeaseEvents, Method::kGet, "/v1/leases/{ref}/events"},
-    RouteRow{Route::kRelease, Method::kPost, "/v1/leases/{ref}/release", kBodyOfType<ReleaseBody>},
-    RouteRow{Route::kCancel, Method::kPost, "/v1/leases/{ref}/cancel"},
-    RouteRow{Route::kResize, Method::kPost, "/v1/leases/{ref}/resize", kBodyOfType<ResizeBody>},
-    RouteRow{Route::kRenew, Method::kPost, "/v1/leases/{ref}/renew", kBodyOfType<RenewBody>},
-    RouteRow{Route::kProgress, Method::kPost, "/v1/leases/{ref}/progress",
-             kBodyOfType<ProgressBody>},
-    RouteRow{Route::kCheckpoint, Method::kPost, "/v1/leases/{ref}/checkpoint",
-             kBodyOfType<CheckpointBody>},
-    RouteRow{Route::kSuspend, Method::kPost, "/v1/leases/{ref}/suspend", kBodyOfType<PauseBody>},
-    RouteRow{Route::kFreeze, Method::kPost, "/v1/leases/{ref}/freeze", kBodyOfType<PauseBody>},
-    RouteRow{Route::kResume, Method::kPost, "/v1/leases/{ref}/resume"},
-    RouteRow{Route::kMove, Method::kPost, "/v1/leases/{ref}/move", kBodyOfType<MoveBody>},
-    RouteRow{Route::kRequeue, Method::kPost, "/v1/leases/{ref}/requeue", kBodyOfType<RequeueBody>},
-    RouteRow{Route::kFit, Method::kPost, "/v1/fit", kBodyOfType<RequestBody>},
-    RouteRow{Route::kEvents, Method::kGet, "/v1/events"},
-    RouteRow{Route::kHistory, Method::kGet, "/v1/history"},
-    RouteRow{Route::kSessions, Method::kGet, "/v1/history/sessions"},
-    RouteRow{Route::kAudit, Method::kGet, "/v1/history/events"},
-    RouteRow{Route::kAlerts, Method::kGet, "/v1/alerts"},
-    RouteRow{Route::kAlertTest, Method::kPost, "/v1/alerts/{rule}/test"},
-    RouteRow{Route::kOpenApi, Method::kGet, "/v1/openapi.json"},
+    get(Route::kHealth, "/healthz", "Health", "Whether the daemon answers").called("health"),
+    get(Route::kVersion, "/v1/version", "Version", "Which version answers"),
+    get(Route::kDaemon, "/v1/daemon", "Daemon", "How the daemon itself stands"),
+    post<NoBody>(Route::kDaemonStop, "/v1/daemon/stop", "Stop the daemon")
+        .about("Running commands go on; the next daemon finds them. For the daemon's own user and "
+               "admins.")
+        .answers("Nothing"),
+    post<NoBody>(Route::kDaemonReload, "/v1/daemon/reload", "Read the configuration again")
+        .about("All of it, or, if something is wrong, none. For the daemon's own user and admins.")
+        .answers("Nothing"),
+    get(Route::kStatus, "/v1/status", "Status", "GPUs, leases and queue"),
+    get(Route::kDevices, "/v1/devices", "DeviceList", "The GPUs"),
+    get(Route::kQueue, "/v1/queue", "Queue", "Waiting requests, next first"),
+    get(Route::kLeases, "/v1/leases", "LeaseList", "Live leases").takes("All Limit Before"),
+    post<RequestBody>(Route::kSubmit, "/v1/leases", "Ask for a lease")
+        .called("submit")
+        .about(
+            "The connection stands for the client: when it closes while the request waits or is "
+            "not claimed, the request is cancelled. What cannot be met at all is refused at once.")
+        .answers("Lease", "The lease: waiting, or held and still to be claimed.")
+        .with_status(201)
+        .streams("Lease Why", kToTheGrant),
+    post<ReconnectBody>(
+        Route::kReconnect, "/v1/leases/{handle}/reconnect",
+        "Be its client again, after a restart of the daemon, or of a command that was requeued")
+        .streams("Lease Why", kToTheGrant),
+    post<ClaimBody>(Route::kClaim, "/v1/leases/{handle}/claim", "Take up a grant")
+        .about("The process is the command; it stands ready and starts when this is answered. A "
+               "grant that is not claimed within policy.claim_within goes to the next one.")
+        .answers("Lease", "The lease, with env."),
+    post<Process>(Route::kJoin, "/v1/leases/{handle}/join", "Add a process to a lease")
+        .answers("Lease", "The lease, with env."),
+    post<ExitBody>(Route::kExit, "/v1/leases/{handle}/exit", "Report how the command ended"),
+    post<ParkBody>(Route::kPark, "/v1/leases/{handle}/park",
+                   "Set a waiting request aside, or put it back in its place"),
+    post<CheckpointedBody>(Route::kCheckpointed, "/v1/leases/{handle}/checkpointed",
+                           "Tell how a save went")
+        .about("For whoever does what the event `checkpoint` asks for. A number that is not under "
+               "way changes nothing."),
+    post<NoBody>(Route::kRequeuing, "/v1/leases/{handle}/requeuing",
+                 "Begin to stop a command that is to be requeued")
+        .about("For whoever does what the event `requeue` asks for. It stops the command when this "
+               "is answered, and reconnects when nothing of it is left.")
+        .answers("Lease", "The lease, being stopped."),
+    get(Route::kLease, "/v1/leases/{ref}", "Lease", "One lease").called("lease"),
+    get(Route::kWhy, "/v1/leases/{ref}/why", "Why", "Why it waits"),
+    get(Route::kLeaseEvents, "/v1/leases/{ref}/events", "", "What happens to a lease")
+        .called("leaseEvents")
+        .streams("Lease",
+                 "First `lease` (a Lease). Events `granted`, `ended`, `parked`, `unparked`, "
+                 "`resized`, `over_budget`, `in_budget`, `full`, `not_full`, `degraded`, "
+                 "`revoked`, `detached`, `pressure`, `suspended`, `resumed`, `frozen`, `measure`, "
+                 "`requeue`, `requeuing`, `requeued`, `requeue_dropped` (with its refusal) and "
+                 "`astray`, the data of each a Lease. Ends after `ended`."),
+    post<ReleaseBody>(Route::kRelease, "/v1/leases/{ref}/release", "End a lease")
+        .about("Its memory stays charged until the driver has freed it."),
+    post<NoBody>(Route::kCancel, "/v1/leases/{ref}/cancel",
+                 "Withdraw a request, or end a lease and its processes"),
+    post<ResizeBody>(Route::kResize, "/v1/leases/{ref}/resize", "Change the budget")
+        .answers("Lease", "The lease. With wait_ms: when the growth was granted."),
+    post<RenewBody>(Route::kRenew, "/v1/leases/{ref}/renew", "Keep a lease without a command"),
+    post<ProgressBody>(Route::kProgress, "/v1/leases/{ref}/progress",
+                       "Tell how far the program of a lease is"),
+    post<CheckpointBody>(Route::kCheckpoint, "/v1/leases/{ref}/checkpoint",
+                         "Have the program save itself")
+        .about("One save at a time: whoever asks meanwhile joins.")
+        .answers("Lease",
+                 "The lease, when the save is over or wait_ms has passed; checkpoint.last says how "
+                 "it went."),
+    post<PauseBody>(Route::kSuspend, "/v1/leases/{ref}/suspend",
+                    "Move its GPU memory to host memory")
+        .about("Answered when it is done, or could not be; then its programs run on.")
+        .answers("Lease", "The lease, suspended."),
+    post<PauseBody>(Route::kFreeze, "/v1/leases/{ref}/freeze",
+                    "Stop all its processes; it keeps its GPU memory")
+        .about("Answered when it is done, or could not be; then its programs run on.")
+        .answers("Lease", "The lease, frozen."),
+    post<NoBody>(Route::kResume, "/v1/leases/{ref}/resume", "Let a suspended lease go on")
+        .about("Answered when it runs, for which it may wait for room.")
+        .answers("Lease", "The lease, held."),
+    post<MoveBody>(Route::kMove, "/v1/leases/{ref}/move",
+                   "Have a lease go on on other devices of the same model")
+        .about("One that runs is suspended for it, and this is answered when it runs there, or "
+               "could not be moved; then it runs on where it was. One that is suspended stays so, "
+               "and returns there. Refused as `busy` where it would have to wait for room.")
+        .answers("Lease", "The lease, with its devices as they are now."),
+    post<RequeueBody>(Route::kRequeue, "/v1/leases/{ref}/requeue",
+                      "Stop its command, and start it again in its turn")
+        .about("For a lease with requeue_grace_ms. One that can save itself does so first.")
+        .answers("Lease", "The lease, when it waits in the queue again."),
+    post<RequestBody>(Route::kFit, "/v1/fit", "Whether a request would be granted now")
+        .about("Asks for nothing and holds no place.")
+        .answers("Fit")
+        .streams("Fit",
+                 "Event `fit` (a Fit) now and whenever it changes, until the client closes."),
+    get(Route::kEvents, "/v1/events", "", "What happens to all leases")
+        .streams("Lease UnmanagedNews Device Alert",
+                 "Events `granted`, `ended`, `parked`, `unparked`, `resized`, `over_budget`, "
+                 "`in_budget`, `full`, `not_full`, `degraded`, `revoked`, `detached`, `pressure`, "
+                 "`suspended`, `resumed`, `frozen`, `measure`, `requeue`, `requeuing`, `requeued`, "
+                 "`requeue_dropped` (with its refusal), `queued` and `astray`, the data of each a "
+                 "Lease; `unmanaged_seen` and `unmanaged_gone`, the data of each an UnmanagedNews; "
+                 "`device_pressure`, a Device; `alert`, an Alert."),
+    get(Route::kHistory, "/v1/history", "Past", "Figures of the past")
+        .about("A point for each figure and step of which something is known. Where little is kept "
+               "of the time asked for, the step is longer than asked.")
+        .takes("Since Until Step OfDevice OfLease Of"),
+    get(Route::kSessions, "/v1/history/sessions", "Sessions", "What became of leases")
+        .about("Leases that held something in that time, of the last week if nothing is said.")
+        .takes("Since Until OfLease"),
+    get(Route::kAudit, "/v1/history/events", "Audit", "Who did what to which lease")
+        .called("audit")
+        .about("Oldest first, of the last week if nothing is said; the youngest 10000 where there "
+               "are more. Of leases of others their names and users, and no command lines.")
+        .takes("Since Until OfLease OfUser"),
+    get(Route::kAlerts, "/v1/alerts", "AlertList", "Rules for alerts, and what they say now"),
+    post<NoBody>(Route::kAlertTest, "/v1/alerts/{rule}/test",
+                 "Send one message through each channel of a rule")
+        .called("testAlert")
+        .about("Answered when each was tried once. For the user that the daemon runs as, root and "
+               "admins.")
+        .answers("AlertTest", "What came of each."),
+    get(Route::kOpenApi, "/v1/openapi.json", "", "This file").called("openapi"),
 };
 
 constexpr const RouteRow& row_of(Route route) {

@@ -139,10 +139,9 @@ std::optional<ApiError> Service::check_hello(Client& client, const HttpRequest& 
 
 std::optional<ApiError> Service::check_stream(const Client& client, const HttpRequest& request,
                                               Route route) const {
-  const bool events = route == Route::kEvents || route == Route::kLeaseEvents;
-  const bool by_choice =
-      route == Route::kSubmit || route == Route::kReconnect || route == Route::kFit;
-  if (!events && !(by_choice && request.wants_stream)) return std::nullopt;
+  const RouteRow& row = row_of(route);
+  const bool events = row.answer.empty();  // And nothing else.
+  if (row.stream_of.empty() || (!events && !request.wants_stream)) return std::nullopt;
   if (!request.chunks) {
     return error_of(wire::code::kBadRequest, "a stream of events needs HTTP/1.1");
   }
@@ -379,7 +378,7 @@ void Service::answer(ConnectionId connection, const Answer& answer) {
     extras.env = &environment;
   }
   succeed(connection, wire::encode_lease(lease, viewer(client), extras),
-          client.route == Route::kSubmit ? 201 : 200);
+          row_of(client.route).status);
 }
 
 void Service::item(ConnectionId connection, const Item& item) {

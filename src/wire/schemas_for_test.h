@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schemas of OpenAPI, made from the tables of fields, for the test that keeps share/openapi.json up
-// to date. Not part of a program.
+// What OpenAPI says, made from the tables of fields and of routes, for the test that keeps
+// share/openapi.json up to date. Not part of a program.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,6 +23,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "model/history.h"
+#include "model/routes.h"
 #include "model/view.h"
 #include "wire/answers.h"
 #include "wire/daemon.h"
@@ -227,6 +230,82 @@ inline void put_all(Json& schemas) {
                   {"additionalProperties", {{"type", "string"}}}};
   lease["refusal"] = described(reference_to("ErrorBody"),
                                "In the event `ended` of a request that got no grant: why.");
+}
+
+// ---- Routes.
+
+inline Json reference_to_parameter(std::string_view name) {
+  return {{"$ref", "#/components/parameters/" + std::string(name)}};
+}
+
+/// Its place in the path, what it takes in the query, and who asks.
+inline Json parameters_of(const RouteRow& row) {
+  Json parameters = Json::array();
+  for (const auto& [place, name] :
+       {std::pair{"{ref}", "Ref"}, {"{handle}", "Handle"}, {"{rule}", "Rule"}}) {
+    if (row.path.contains(place)) parameters.push_back(reference_to_parameter(name));
+  }
+  for (const auto name : std::views::split(row.query, ' ')) {
+    if (!name.empty()) parameters.push_back(reference_to_parameter(std::string_view(name)));
+  }
+  parameters.push_back(reference_to_parameter("Hello"));
+  return parameters;
+}
+
+/// A body that says nothing may be left out, where it makes sense.
+template <class... Body>
+Json body_of(const RouteRow& row, const std::variant<Body...>* /*all*/) {
+  constexpr std::array kNames = {kFieldsOf<Body>.noun.name...};
+  const std::array may_be_empty = {decode<Body>("").ok()...};
+  return {{"required", !may_be_empty.at(row.body)},
+          {"content", {{"application/json", {{"schema", reference_to(kNames.at(row.body))}}}}}};
+}
+
+inline Json stream_of(const RouteRow& row) {
+  Json nouns = Json::array();
+  for (const auto noun : std::views::split(row.stream_of, ' ')) {
+    nouns.push_back(reference_to(std::string_view(noun)));
+  }
+  const Json schema = {
+      {"type", "string"},
+      {"description", row.stream_doc},
+      {"contentSchema", nouns.size() == 1 ? nouns.front() : Json{{"anyOf", nouns}}}};
+  return {{"schema", schema}};
+}
+
+inline Json responses_of(const RouteRow& row) {
+  const bool only_streams = row.answer.empty() && !row.stream_of.empty();
+  const std::string_view done = row.answer == "Lease" ? "The lease." : "Done.";
+  const Json answer = row.answer.empty() ? Json{{"type", "object"}} : reference_to(row.answer);
+  Json responses = Json::object();
+  Json& told = responses[std::to_string(row.status)];
+  told["description"] = row.answer_doc.empty() ? done : row.answer_doc;
+  if (!only_streams) told["content"]["application/json"] = {{"schema", answer}};
+  if (!row.stream_of.empty()) {
+    Json& stream = responses["200"];
+    if (!stream.contains("description")) {
+      stream["description"] = "With `Accept: text/event-stream`: as it goes on.";
+    }
+    stream["content"]["text/event-stream"] = stream_of(row);
+  }
+  responses["default"] = {{"$ref", "#/components/responses/Error"}};
+  return responses;
+}
+
+inline Json paths() {
+  Json paths = Json::object();
+  for (const RouteRow& row : kRoutes) {
+    Json operation = {{"operationId", row.name}, {"summary", row.summary}};
+    if (!row.doc.empty()) operation["description"] = row.doc;
+    operation["parameters"] = parameters_of(row);
+    if (row.method == Method::kPost) {
+      operation["requestBody"] = body_of(row, static_cast<AnyBody*>(nullptr));
+    }
+    operation["responses"] = responses_of(row);
+    const char* const method = row.method == Method::kPost ? "post" : "get";
+    paths[std::string(row.path)][method] = operation;
+  }
+  return paths;
 }
 
 inline std::string in_one_line(const Json& value) {
