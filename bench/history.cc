@@ -151,13 +151,13 @@ void measure_questions(store::HistoryFile& file, std::int64_t now) {
         file.read({.since = since, .until = {now * 1'000}, .step = asked.step, .kind = asked.kind},
                   kKept, {now * 1'000});
     CHECK(found.ok() && !found->series.empty());
-    return wire::encode_past(*found, {}).size();
+    return wire::encode_past({*found, {}}).size();
   };
   const auto sessions = [&] {
     const auto found =
         file.sessions({.since = {(now - 30 * kDay) * 1'000}, .until = {now * 1'000}});
     CHECK(found.ok() && found->size() > 30 * 96 - 96);
-    return wire::encode_sessions(*found, {}).size();
+    return wire::encode_sessions({*found, {}}).size();
   };
   const auto time = [](const std::string& what, const std::function<std::size_t()>& ask) {
     std::vector<double> ms;

@@ -45,8 +45,7 @@ void check_leases(std::string_view text) {
     return wire::encode_lease(answer.view, viewer(names), {.env = &answer.env});
   });
   check_trip(text, wire::decode_leases, [](const wire::LeaseList& list) {
-    return wire::encode_leases(wire::kPsSchema, list.time, list.items, viewer(list.names),
-                               list.next);
+    return wire::encode_leases(list, viewer(list.names));
   });
 }
 
@@ -66,15 +65,9 @@ void check_views(std::string_view text) {
 }
 
 void check_past(std::string_view text) {
-  check_trip(text, wire::decode_past, [](const wire::PastAnswer& answer) {
-    return wire::encode_past(answer.past, answer.facts);
-  });
-  check_trip(text, wire::decode_sessions, [](const wire::SessionsAnswer& answer) {
-    return wire::encode_sessions(answer.sessions, answer.facts);
-  });
-  check_trip(text, wire::decode_audit, [](const wire::AuditAnswer& answer) {
-    return wire::encode_audit(answer.audit, answer.facts);
-  });
+  check_trip(text, wire::decode_past, wire::encode_past);
+  check_trip(text, wire::decode_sessions, wire::encode_sessions);
+  check_trip(text, wire::decode_audit, wire::encode_audit);
 }
 
 }  // namespace

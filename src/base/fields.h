@@ -124,9 +124,12 @@ struct FieldRules {
   Secret secret = Secret::kNo;
   bool default_is_null = false;  // In an answer.
   bool is_words = false;         // A struct of flags, as a list of those that are set.
+  bool is_left_out = false;      // Of an answer where it is absent.
   bool skips_unknown = false;    // A word of a newer version: as if there were no such object.
+  bool unknown_is_default = false;
   std::string_view journal_place = {};  // Behind which field.
   std::string_view former = {};
+  std::string_view words = {};  // That its text has, where that is no enumeration of ours.
 };
 
 /// A field: rules, and the place of its value. Each of the functions below gives a changed copy.
@@ -173,8 +176,18 @@ struct Field : FieldRules {
   constexpr Field null_at_default() const {
     return with([&](Field& field) { field.default_is_null = true; });
   }
+  /// For users alone: reading takes other words as well.
+  constexpr Field one_of(std::string_view several) const {
+    return with([&](Field& field) { field.words = several; });
+  }
   constexpr Field as_words() const {
     return with([&](Field& field) { field.is_words = true; });
+  }
+  constexpr Field left_out() const {
+    return with([&](Field& field) { field.is_left_out = true; });
+  }
+  constexpr Field unknown_as_default() const {
+    return with([&](Field& field) { field.unknown_is_default = true; });
   }
   constexpr Field skipping_unknown() const {
     return with([&](Field& field) { field.skips_unknown = true; });

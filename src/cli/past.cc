@@ -82,11 +82,10 @@ std::string target_of(const PastArgs& asked) {
 }
 
 const std::string& sample_past(PastArgs::What what) {
-  static const std::string kSessions = wire::encode_sessions({history::Session{}}, {});
-  static const std::string kPast =
-      wire::encode_past({.series = {{.buckets = {history::Bucket{}}}}}, {});
+  static const std::string kSessions = wire::encode_sessions({.sessions = {{}}});
+  static const std::string kPast = wire::encode_past({.past = {.series = {{.buckets = {{}}}}}});
   static const std::string kEvents =
-      wire::encode_audit({{.by = UserId{}, .lease = LeaseId{1}}}, {});
+      wire::encode_audit({.audit = {{.by = UserId{}, .lease = LeaseId{1}}}});
   if (what == PastArgs::What::kEvents) return kEvents;
   return what == PastArgs::What::kSessions ? kSessions : kPast;
 }

@@ -23,7 +23,7 @@ struct PsArgs {
 
 const std::string& sample_list() {
   static const std::string kSample =
-      wire::encode_leases(wire::kPsSchema, {}, {LeaseView{}}, {.names = wire::UserNames{}});
+      wire::encode_leases({.items = {LeaseView{}}}, {.names = wire::UserNames{}});
   return kSample;
 }
 

@@ -16,7 +16,7 @@ constexpr std::size_t kReasonsShown = 50;
 
 const std::string& sample_queue() {
   static const std::string kSample =
-      wire::encode_leases(wire::kQueueSchema, {}, {LeaseView{}}, {.names = wire::UserNames{}});
+      wire::encode_queue({.items = {LeaseView{}}}, {.names = wire::UserNames{}});
   return kSample;
 }
 

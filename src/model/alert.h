@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -72,6 +74,59 @@ constexpr auto words_of(Alert::Subject::Kind) {
 constexpr auto words_of(Alert::State) {
   using enum Alert::State;
   return make_words<Alert::State>({{kFiring, "firing"}, {kCleared, "cleared"}});
+}
+
+/// A share in thousandths.
+struct Thousandths {
+  std::uint64_t value = 0;
+};
+constexpr auto fields_of(Is<Alert::Subject> auto*) {
+  using Subject = Alert::Subject;
+  using Kind = Subject::Kind;
+  using Id = std::variant<std::monostate, LeaseId, DeviceId>;
+  return fields({"AlertSubject", "What an alert is about."},
+                field("kind", &Subject::kind, "A kind that is not known: the daemon itself.")
+                    .unknown_as_default(),
+                computed(
+                    "id", "Of a lease its number, of a GPU its UUID.",
+                    [](const Subject& subject) -> Id {
+                      if (subject.kind == Kind::kLease) return subject.lease;
+                      if (subject.kind == Kind::kDevice) return subject.device;
+                      return {};
+                    },
+                    [](Subject& subject, const Id& id) {
+                      if (const auto* lease = std::get_if<LeaseId>(&id)) subject.lease = *lease;
+                      if (const auto* device = std::get_if<DeviceId>(&id)) subject.device = *device;
+                    }),
+                field("name", &Subject::name, "Of the lease or GPU."));
+}
+constexpr auto fields_of(Is<Alert::Action> auto*) {
+  using Action = Alert::Action;
+  return fields({"AlertAction", "What a person could do."},
+                field("verb", &Action::verb, "Of `berth`.").skipping_unknown(),
+                field("lease", &Action::lease, "Its number."),
+                field("label", &Action::label, "For a button.").written(side::kAnswer));
+}
+constexpr auto fields_of(Is<Alert> auto*) {
+  using Value = std::variant<std::monostate, std::uint64_t, Thousandths>;
+  return fields(
+      {"Alert", "What a rule has to say; the data of the event `alert`.", "berth/alert/v1"},
+      field("rule", &Alert::rule, "Its name.").written(side::kAnswer),
+      field("state", &Alert::state,
+            "firing: it is so, or has happened. cleared: what was so is over."),
+      field("subject", &Alert::subject, "What it is about."),
+      field("text", &Alert::text, "One line for a person.").written(side::kAnswer),
+      computed("value", "The figure, where there is one.",
+               [](const Alert& alert) -> Value {
+                 if (!alert.value) return {};
+                 if (alert.unit == Alert::Unit::kShare) return Thousandths{*alert.value};
+                 return *alert.value;
+               }),
+      field("unit", &Alert::unit, "Of the value.").null_at_default().unknown_as_default(),
+      field("severity", &Alert::severity, "How bad that is, as the rule says."),
+      field("time", &Alert::time, "When this was said."),
+      field("since", &Alert::since, "When what it tells of began."),
+      field("actions", &Alert::actions, "What a person could do about it."));
 }
 
 /// A message that is to be sent.

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -71,5 +72,21 @@ struct AuditEntry {
   std::optional<Beneficiary> whom = {};  // In place of a reason, until its user is named.
   friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };
+constexpr auto fields_of(Is<AuditEntry> auto*) {
+  using Entry = AuditEntry;
+  return fields({"AuditEntry", "What was done, and by whom."}, field("time", &Entry::at, "When."),
+                field("verb", &Entry::verb, "What.").required(side::kAnswer),
+                field("by", &Entry::by,
+                      "Who did it; null: the daemon by its rules, or nobody knows the name."),
+                field("lease", &Entry::lease, "Null: it was done to the daemon.").null_at_default(),
+                computed(
+                    "user", "Whose lease it was.",
+                    [](const Entry& entry) {
+                      return entry.lease == LeaseId{} ? std::nullopt : std::optional(entry.owner);
+                    },
+                    [](Entry& entry, UserId owner) { entry.owner = owner; }),
+                field("name", &Entry::name, "Of the lease."),
+                field("reason", &Entry::reason, "Why, to what, or with what result."));
+}
 
 }  // namespace berth

@@ -65,7 +65,7 @@ TEST_F(Desk, WhatASampleShowsIsToldAtTheEndOfTheTurn) {
   EXPECT_THAT(published, ElementsAre(HasSubstr("all programs without a lease use 3.0 GiB")));
   EXPECT_THAT(log, ElementsAre(HasSubstr("alert crowded: programs without")));
   ASSERT_EQ(alerts.list(story.now).items.size(), 1);
-  EXPECT_EQ(wire::state_of(alerts.list(story.now).items[0]), "firing");
+  EXPECT_EQ(wire::state_of(alerts.list(story.now).items[0]), wire::Standing::kFiring);
   EXPECT_EQ(alerts.list(story.now).items[0].states[0].subject.device, (DeviceId{0xd0, 1}));
 }
 
@@ -95,7 +95,7 @@ TEST_F(Desk, WhatIsSwitchedOffIsListedAndSaysNothing) {
   alerts.looked(story.now, story.engine.coordinator());
   alerts.flush();
   EXPECT_TRUE(published.empty());
-  EXPECT_EQ(wire::state_of(alerts.list(story.now).items[0]), "off");
+  EXPECT_EQ(wire::state_of(alerts.list(story.now).items[0]), wire::Standing::kOff);
 }
 
 TEST_F(Desk, RuleThatGoesWithAReloadSaysNothingMore) {
@@ -175,7 +175,7 @@ TEST_F(Desk, WhatFiredBeforeTheDaemonWasStartedAgainIsNotToldAgainAndItsEndIs) {
   after.looked(story.now, story.engine.coordinator());
   after.flush();
   EXPECT_TRUE(published.empty());
-  EXPECT_EQ(wire::state_of(after.list(story.now).items[0]), "firing");
+  EXPECT_EQ(wire::state_of(after.list(story.now).items[0]), wire::Standing::kFiring);
   for (int i = 0; i < 12; ++i) {
     story.now.instant = story.now.instant + seconds(1);
     story.sample(gib(1));

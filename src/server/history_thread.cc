@@ -136,24 +136,24 @@ class Archive {
     tell(opened, ask.facts.time);
     if (!opened.ok()) return opened.error();
     if (ask.what == HistoryAsk::What::kSessions) {
-      const Result<std::vector<history::Session>> sessions = file_->sessions(ask.question);
-      if (sessions.ok()) return wire::encode_sessions(*sessions, ask.facts);
+      Result<std::vector<history::Session>> sessions = file_->sessions(ask.question);
+      if (sessions.ok()) return wire::encode_sessions({*std::move(sessions), ask.facts});
       tell(sessions.error(), ask.facts.time);
       return sessions.error();
     }
     if (ask.what == HistoryAsk::What::kAudit) {
-      const Result<std::vector<AuditEntry>> audit = file_->audit({.since = ask.question.since,
-                                                                  .until = ask.question.until,
-                                                                  .lease = ask.question.lease,
-                                                                  .user = ask.of_user});
-      if (audit.ok()) return wire::encode_audit(*audit, ask.facts);
+      Result<std::vector<AuditEntry>> audit = file_->audit({.since = ask.question.since,
+                                                            .until = ask.question.until,
+                                                            .lease = ask.question.lease,
+                                                            .user = ask.of_user});
+      if (audit.ok()) return wire::encode_audit({*std::move(audit), ask.facts});
       tell(audit.error(), ask.facts.time);
       return audit.error();
     }
     Result<history::Past> past = file_->read(ask.question, retention, ask.facts.time);
     if (past.ok()) {
       in_order_of_devices(*past, ask.facts.indices);
-      return wire::encode_past(*past, ask.facts);
+      return wire::encode_past({*std::move(past), ask.facts});
     }
     tell(past.error(), ask.facts.time);
     return past.error();

@@ -66,7 +66,7 @@ std::string devices_json(const core::Coordinator& coordinator, core::Now now, bo
 
 std::string queue_json(const core::Coordinator& coordinator, core::Now now,
                        const wire::Viewer& viewer) {
-  return wire::encode_leases(wire::kQueueSchema, now.wall, split(coordinator, now).queue, viewer);
+  return wire::encode_queue({now.wall, split(coordinator, now).queue}, viewer);
 }
 
 std::string leases_json(const core::Coordinator& coordinator, core::Now now, Which which,
@@ -86,7 +86,7 @@ std::string leases_json(const core::Coordinator& coordinator, core::Now now, Whi
     items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(*which.limit));
     next = items.front().id;
   }
-  return wire::encode_leases(wire::kPsSchema, now.wall, items, viewer, next);
+  return wire::encode_leases({now.wall, std::move(items), next}, viewer);
 }
 
 wire::Environment command_environment(const LeaseView& lease, const EnvironmentFacts& facts) {

@@ -59,9 +59,9 @@ TEST(Alerts, ListReadsBack) {
   const auto list = decode_alerts(encode_alerts({.time = {}, .items = {samples::rule(), off, {}}}));
   ASSERT_TRUE(list.ok()) << list.error().message;
   ASSERT_EQ(list->items.size(), 3);
-  EXPECT_EQ(state_of(list->items[0]), "firing");
-  EXPECT_EQ(state_of(list->items[1]), "off");
-  EXPECT_EQ(state_of(list->items[2]), "ok");
+  EXPECT_EQ(state_of(list->items[0]), Standing::kFiring);
+  EXPECT_EQ(state_of(list->items[1]), Standing::kOff);
+  EXPECT_EQ(state_of(list->items[2]), Standing::kOk);
   EXPECT_EQ(list->items[0].last_delivery->status, 503);
   EXPECT_EQ(list->items[0].undelivered, 2);
   EXPECT_EQ(list->items[0].states[0].text, samples::alert().text);

@@ -7,17 +7,22 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "model/audit_entry.h"
 #include "wire/history.h"
 
 namespace berth::wire {
 
-std::string encode_audit(const std::vector<AuditEntry>& audit, const PastFacts& facts);
 struct AuditAnswer {
   std::vector<AuditEntry> audit;
   PastFacts facts;
 };
+constexpr auto fields_of(Is<AuditAnswer> auto*) {
+  return fields({"Audit", "", "berth/audit/v1"}, all_fields(&AuditAnswer::facts),
+                field("items", &AuditAnswer::audit, "Oldest first."));
+}
+std::string encode_audit(const AuditAnswer& answer);
 Result<AuditAnswer> decode_audit(std::string_view text);
 
 }  // namespace berth::wire

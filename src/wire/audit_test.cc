@@ -20,11 +20,12 @@ std::vector<AuditEntry> some_entries() {
 }
 
 TEST(Audit, AreWrittenWithNamesAndNullForWhatIsUnknown) {
-  EXPECT_EQ(encode_audit(some_entries(), {.time = {1'770'470'400'000},
-                                          .since = {1'770'470'100'000},
-                                          .until = {1'770'470'400'000},
-                                          .indices = {},
-                                          .names = samples::names()}),
+  EXPECT_EQ(encode_audit({some_entries(),
+                          {.time = {1'770'470'400'000},
+                           .since = {1'770'470'100'000},
+                           .until = {1'770'470'400'000},
+                           .indices = {},
+                           .names = samples::names()}}),
             R"({"schema":"berth/audit/v1","time":"2026-02-07T13:20:00.000Z",)"
             R"("since":"2026-02-07T13:15:00.000Z","until":"2026-02-07T13:20:00.000Z","items":[)"
             R"({"time":"2026-02-07T13:15:00.123Z","verb":"pause","by":"bert","by_id":1001,)"
@@ -36,7 +37,7 @@ TEST(Audit, AreWrittenWithNamesAndNullForWhatIsUnknown) {
 
 TEST(Audit, AreReadBackAsTheyWereWritten) {
   const Result<AuditAnswer> answer =
-      decode_audit(encode_audit(some_entries(), {.names = samples::names()}));
+      decode_audit(encode_audit({some_entries(), {.names = samples::names()}}));
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->audit, some_entries());
   EXPECT_EQ(answer->facts.names, samples::names());

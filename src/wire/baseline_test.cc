@@ -61,8 +61,8 @@ TEST(Baseline, MessagesAreWrittenAsTheyWere) {
       encode_lease(samples::held(), anna, {.env = &env, .refusal = &refusal}),
       encode_lease(samples::waiting(), anna),
       encode_lease(samples::ended(), anna),
-      encode_leases(kPsSchema, {}, {samples::held()}, anna, LeaseId{12}),
-      encode_leases(kQueueSchema, {}, {samples::waiting()}, anna),
+      encode_leases({{}, {samples::held()}, LeaseId{12}}, anna),
+      encode_queue({{}, {samples::waiting()}}, anna),
       encode_devices({.items = {samples::device_view(), {}}}, {}),
       encode_status(samples::status(), anna),
       encode_fit(samples::fit(), samples::names()),
@@ -74,9 +74,9 @@ TEST(Baseline, MessagesAreWrittenAsTheyWere) {
           {.rule = "r", .outcomes = {Delivered{.channel = "events", .outcome = "nobody"}}}),
       encode_version({.version = "0.1.0", .world = "real"}),
       encode_daemon(samples::daemon()),
-      encode_past(samples::past(), samples::past_facts()),
-      encode_audit({{.by = samples::kAnna, .lease = LeaseId{1}}, {}}, samples::past_facts()),
-      encode_sessions(samples::sessions(), samples::past_facts()),
+      encode_past({samples::past(), samples::past_facts()}),
+      encode_audit({{{.by = samples::kAnna, .lease = LeaseId{1}}, {}}, samples::past_facts()}),
+      encode_sessions({samples::sessions(), samples::past_facts()}),
   };
   LeaseView lease = samples::held();
   lease.flags = {true, true, true, true, true, true, true, true, true, true, true, true};

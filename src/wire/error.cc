@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "base/json_writer.h"
-#include "wire/json_reader.h"
+#include "wire/field_reader.h"
+#include "wire/field_writer.h"
 #include "wire/limits.h"
 
 namespace berth::wire {
@@ -111,12 +111,7 @@ std::vector<std::string_view> error_words() {
 }
 
 std::string encode_error(const ApiError& error) {
-  JsonWriter writer;
-  writer.begin_object().key("error");
-  writer.begin_object().key("code").text(error.code).key("message").text(error.message);
-  if (error.retry_after) writer.key("retry_after_ms").milliseconds(error.retry_after);
-  writer.end_object().end_object();
-  return writer.take();
+  return R"({"error":)" + answer_text(error) + "}";
 }
 
 ApiError decode_error(std::string_view body) {
@@ -124,10 +119,8 @@ ApiError decode_error(std::string_view body) {
   JsonDocument document(body, {"the daemon's answer", Manner::kLenient, limits::kBodyMax});
   ApiError error;
   if (std::optional<ObjectReader> object = document.root().object("error")) {
-    object->require("code");
-    object->text("code", error.code);
-    object->text("message", error.message);
-    object->milliseconds("retry_after_ms", error.retry_after);
+    UserNames nobody;
+    FieldReader<side::kAnswer>(nobody).object(*object, error);
   }
   if (document.status().ok() && !error.code.empty()) return error;
   return {std::string(code::kInternal),

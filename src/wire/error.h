@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "model/refusal.h"
@@ -23,6 +24,16 @@ struct ApiError {
   std::optional<Duration> retry_after = {};  // Asked again then, it may be granted.
   friend bool operator==(const ApiError&, const ApiError&) = default;
 };
+constexpr auto fields_of(Is<ApiError> auto*) {
+  return fields(
+      {"ErrorBody", "Why something was refused."},
+      field("code", &ApiError::code, "A word for programs.").required(side::kAnswer),
+      field("message", &ApiError::message, "A sentence for people: names the thing and the cure.")
+          .written(side::kAnswer),
+      field("retry_after", &ApiError::retry_after,
+            "With `too_fast`: asked again after this long, it is not.")
+          .left_out());
+}
 
 // The words beside those of RefusalCode.
 namespace code {

@@ -25,6 +25,7 @@
 #include "model/lease.h"
 #include "model/request.h"
 #include "wire/fields.h"
+#include "wire/hello.h"
 #include "wire/json_reader.h"
 #include "wire/lease.h"
 #include "wire/viewer.h"
@@ -164,9 +165,8 @@ class FieldReader {
     if (!name.empty()) names_.emplace(to, std::move(name));
   }
   template <class At>
-  void read(ObjectReader& from, std::string_view /*key*/, std::optional<UserId>& to) {
-    constexpr std::string_view kId = kIdName<At>.text();
-    if (from.has(kId)) from.number(kId, to.emplace().value, kAny);
+  void read(ObjectReader& from, std::string_view key, std::optional<UserId>& to) {
+    if (from.has(kIdName<At>.text())) read<At>(from, key, to.emplace());
   }
   template <class At>
   void read(ObjectReader& from, std::string_view key, Handle& to) {
@@ -188,8 +188,32 @@ class FieldReader {
       const std::optional<Enum> known = parse_word<Enum>(word);
       is_unknown_ = !known;
       to = known.value_or(to);
+    } else if constexpr (At::kField.unknown_is_default) {
+      std::string word;
+      from.text(key, word);
+      to = parse_word<Enum>(word).value_or(to);
     } else {
       from.word(key, to);
+    }
+  }
+  template <class At>
+  void read(ObjectReader& from, std::string_view key, ApiVersion& to) {
+    std::string text;
+    from.text(key, text);
+    const std::optional<ApiVersion> version = parse_api_version(text);
+    if (!version) from.refuse(key, "must be MAJOR.MINOR");
+    to = version.value_or(to);
+  }
+  // A text that names no device says nothing.
+  template <class At>
+  void read(ObjectReader& from, std::string_view key,
+            std::variant<std::monostate, LeaseId, DeviceId>& to) {
+    const std::optional<ObjectReader::NumberOrText> id = from.number_or_text(key);
+    if (!id) return;
+    if (const auto* number = std::get_if<std::uint64_t>(&*id)) {
+      to = LeaseId{*number};
+    } else if (const auto device = parse_device_id(std::get<std::string>(*id))) {
+      to = *device;
     }
   }
   template <class At>
@@ -216,6 +240,10 @@ class FieldReader {
     for (const std::uint64_t number : from.numbers(key, kRange<At>, At::kField.count_max)) {
       to.push_back(static_cast<T>(number));
     }
+  }
+  template <class At>
+  void read(ObjectReader& from, std::string_view key, std::vector<std::string>& to) {
+    from.words(key, to);
   }
   template <class At>
   void read(ObjectReader& from, std::string_view key, std::vector<LeaseId>& to) {
@@ -274,5 +302,22 @@ class FieldReader {
   UserNames& names_;
   bool is_unknown_ = false;  // The object that is being read has a word of a newer version.
 };
+
+/// What users are called in it is added to `names`.
+template <HasFields Answer>
+Result<Answer> read_answer(std::string_view text, UserNames& names,
+                           const JsonDocument::Form& form = kAnswer) {
+  JsonDocument document(text, form);
+  ObjectReader root = document.root();
+  Answer answer;
+  FieldReader<side::kAnswer>(names).object(root, answer);
+  TRY_STATUS(document.status());
+  return answer;
+}
+template <HasFields Answer>
+Result<Answer> read_answer(std::string_view text, const JsonDocument::Form& form = kAnswer) {
+  UserNames names;
+  return read_answer<Answer>(text, names, form);
+}
 
 }  // namespace berth::wire

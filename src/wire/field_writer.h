@@ -16,8 +16,10 @@
 #include "base/ids.h"
 #include "base/json_writer.h"
 #include "base/words.h"
+#include "model/alert.h"
 #include "model/lease.h"
 #include "model/request.h"
+#include "wire/hello.h"
 #include "wire/lease.h"
 #include "wire/viewer.h"
 
@@ -61,6 +63,9 @@ class FieldWriter {
       if (is_said<At>(object)) named_value<At>(kField.place.get(object));
     } else if constexpr (requires { kField.place.get(object, extras_); }) {
       named_value<At>(kField.place.get(object, extras_));
+    } else if constexpr (kField.is_left_out) {
+      const auto& value = kField.place.get(object);
+      if (value) named_value<At>(value);
     } else {
       named_value<At>(kField.place.get(object));
     }
@@ -139,8 +144,12 @@ class FieldWriter {
   void write(DeviceId value) { out_.plain_text(to_text(value)); }
   void write(HasWords auto value) { out_.plain_text(to_text(value)); }
   void write(const std::string& value) { out_.text(value); }
-  void write(const DeviceName& name) {
-    std::visit([this](const auto& known) { this->write(known); }, name);
+  void write(ApiVersion value) { out_.plain_text(to_text(value)); }
+  void write(Thousandths value) { out_.thousandths(value.value); }
+  void write(std::monostate /*nothing*/) { out_.null(); }
+  template <class... T>
+  void write(const std::variant<T...>& value) {
+    std::visit([this](const auto& known) { this->write(known); }, value);
   }
   void write(const std::map<std::string, std::string>& map) {
     out_.begin_object();
@@ -165,5 +174,17 @@ class FieldWriter {
   const Extras extras_;
   UserId owner_;  // Of the lease that is being written.
 };
+
+template <HasFields Answer>
+std::string answer_text(const Answer& answer, const Viewer& viewer, Extras extras = {}) {
+  JsonWriter out;
+  FieldWriter<side::kAnswer>(out, viewer, extras).object(answer);
+  return out.take();
+}
+/// Of what has no field that only some may see.
+template <HasFields Answer>
+std::string answer_text(const Answer& answer, const UserNames& names = {}, Extras extras = {}) {
+  return answer_text(answer, Viewer{.user = {}, .names = names}, extras);
+}
 
 }  // namespace berth::wire

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/words.h"
@@ -37,7 +38,7 @@ struct ClientHello {
   friend bool operator==(const ClientHello&, const ClientHello&) = default;
 };
 
-/// What the daemon says.
+/// What the daemon says; as JSON the answer to GET /v1/version.
 struct ServerHello {
   ApiVersion api = kApiVersion;
   std::string version;
@@ -46,6 +47,16 @@ struct ServerHello {
   std::int32_t pid = 0;
   friend bool operator==(const ServerHello&, const ServerHello&) = default;
 };
+constexpr auto fields_of(Is<ServerHello> auto*) {
+  using Hello = ServerHello;
+  return fields({"Version"},
+                field("version", &Hello::version, "Of the daemon.").written(side::kAnswer),
+                field("api", &Hello::api, "MAJOR.MINOR of this interface."),
+                field("world", &Hello::world, "real, or the name of the simulated machine.")
+                    .written(side::kAnswer),
+                field("simulated", &Hello::simulated, "The GPUs are simulated."),
+                field("pid", &Hello::pid, "Of the daemon."));
+}
 
 // "api=1.0; version=0.1.0; world=real; pid=123; start=456789"
 std::string encode_hello(const ClientHello& hello);

@@ -2,21 +2,19 @@
 #include "wire/history.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "base/json_writer.h"
 #include "base/quantity.h"
 #include "wire/field_reader.h"
 #include "wire/field_writer.h"
 #include "wire/fields.h"
 #include "wire/iso_time.h"
-#include "wire/json_reader.h"
 
 namespace berth::wire {
 namespace {
 
 using history::Bucket;
 using history::Series;
-using history::Session;
 
 constexpr std::int64_t kNsPerMs = milliseconds(1).ns;
 constexpr Duration kStepMax = hours(24);
@@ -79,88 +77,6 @@ Status take_part(PastQuery& query, const std::string& key, const std::string& va
   return Unit{};
 }
 
-void write_facts(JsonWriter& writer, std::string_view schema, const PastFacts& facts) {
-  writer.begin_object().key("schema").text(schema).key("time").time(facts.time);
-  writer.key("since").time(facts.since).key("until").time(facts.until);
-}
-
-void write_who(JsonWriter& writer, UserId user, const UserNames& names) {
-  const auto name = names.find(user);
-  writer.key("user").text_or_null(name == names.end() ? "" : name->second);
-  writer.key("user_id").number(user.value);
-}
-
-void write_point(JsonWriter& writer, const Series& series, const Bucket& bucket,
-                 const PastFacts& facts) {
-  const history::Subject& subject = series.subject;
-  const history::Kind kind = history::kind_of(subject);
-  writer.begin_object().key("time").time(UnixMs{bucket.start * 1'000});
-  writer.key("of").text(to_text(kind));
-  writer.key("uuid").text(to_text(subject.device));
-  const auto index = facts.indices.find(subject.device);
-  writer.key("index");
-  index == facts.indices.end() ? writer.null() : writer.number(index->second);
-  writer.key("lease");
-  subject.lease == LeaseId{} ? writer.null() : writer.number(subject.lease.value);
-  writer.key("pid");
-  kind == history::Kind::kProcess ? writer.integer(subject.process.pid) : writer.null();
-  writer.key("name").text_or_null(series.name);
-  if (kind == history::Kind::kDevice) {
-    writer.key("user").null().key("user_id").null();
-  } else {
-    write_who(writer, series.user, facts.names);
-  }
-  writer.key("figure").text(to_text(subject.figure));
-  writer.key("known_ms").milliseconds(seconds(bucket.known));
-  writer.key("vram_min_bytes").bytes(bucket.least);
-  writer.key("vram_mean_bytes").bytes(bucket.mean());
-  writer.key("vram_max_bytes").bytes(bucket.most).end_object();
-}
-
-void read_facts(ObjectReader& reader, PastFacts& facts) {
-  reader.time("time", facts.time);
-  reader.time("since", facts.since);
-  reader.time("until", facts.until);
-}
-
-UserId read_who(ObjectReader& item, UserNames& names) {
-  UserId user;
-  std::string name;
-  item.number("user_id", user.value, {0, kMax32});
-  item.text("user", name);
-  if (!name.empty()) names.emplace(user, std::move(name));
-  return user;
-}
-
-void read_point(ObjectReader& item, PastAnswer& answer) {
-  Series series;
-  history::Subject& subject = series.subject;
-  subject.device = read_device_id(item, "uuid");
-  std::uint32_t index = 0;
-  item.number("index", index, {0, kMax32});
-  if (item.has("index")) answer.facts.indices.emplace(subject.device, index);
-  subject.lease = {item.number("lease", kAny).value_or(0)};
-  item.integer("pid", subject.process.pid);
-  item.text("name", series.name);
-  series.user = read_who(item, answer.facts.names);
-  item.word("figure", subject.figure);
-  UnixMs at;
-  item.time("time", at);
-  Duration known;
-  item.milliseconds("known_ms", known);
-  Bytes mean;
-  Bucket bucket{.start = at.value / 1'000,
-                .known = static_cast<std::uint32_t>(std::clamp<std::int64_t>(
-                    known.ns / seconds(1).ns, 0, static_cast<std::int64_t>(kMax32)))};
-  item.bytes("vram_min_bytes", bucket.least);
-  item.bytes("vram_mean_bytes", mean);
-  item.bytes("vram_max_bytes", bucket.most);
-  bucket.total = mean.value * bucket.known;
-  std::vector<Series>& all = answer.past.series;
-  if (all.empty() || all.back().subject != subject) all.push_back(std::move(series));
-  all.back().buckets.push_back(bucket);
-}
-
 }  // namespace
 
 Result<PastQuery> decode_past_query(const QueryParts& parts, UnixMs now, Duration since_default) {
@@ -170,53 +86,69 @@ Result<PastQuery> decode_past_query(const QueryParts& parts, UnixMs now, Duratio
   return query;
 }
 
-std::string encode_past(const history::Past& past, const PastFacts& facts) {
-  JsonWriter writer;
-  write_facts(writer, "berth/history/v1", facts);
-  writer.key("step_ms").milliseconds(past.step);
-  writer.key("cut").boolean(past.cut);
-  writer.key("items").begin_array();
-  for (const Series& series : past.series) {
-    for (const Bucket& bucket : series.buckets) write_point(writer, series, bucket, facts);
+std::vector<PastPoint> points_of(const PastAnswer& answer) {
+  std::vector<PastPoint> points;
+  for (const Series& series : answer.past.series) {
+    const history::Subject& subject = series.subject;
+    const auto index = answer.facts.indices.find(subject.device);
+    PastPoint point{.device = subject.device, .name = series.name, .figure = subject.figure};
+    if (index != answer.facts.indices.end()) point.index = index->second;
+    if (subject.lease != LeaseId{}) point.lease = subject.lease;
+    if (subject.process.pid != 0) point.pid = subject.process.pid;
+    if (history::kind_of(subject) != history::Kind::kDevice) point.user = series.user;
+    for (const Bucket& bucket : series.buckets) {
+      point.time = UnixMs{bucket.start * 1'000};
+      point.known = seconds(bucket.known);
+      point.least = bucket.least;
+      point.mean = bucket.mean();
+      point.most = bucket.most;
+      points.push_back(point);
+    }
   }
-  writer.end_array().end_object();
-  return writer.take();
+  return points;
+}
+
+void take_points(PastAnswer& answer, std::vector<PastPoint> points) {
+  std::vector<Series>& all = answer.past.series;
+  for (PastPoint& point : points) {
+    if (point.index) answer.facts.indices.emplace(point.device, *point.index);
+    const history::Subject subject{.device = point.device,
+                                   .lease = point.lease.value_or(LeaseId{}),
+                                   .process = {.pid = point.pid.value_or(0)},
+                                   .figure = point.figure};
+    if (all.empty() || all.back().subject != subject) {
+      all.push_back({subject, std::move(point.name), point.user.value_or(UserId{})});
+    }
+    const std::int64_t known = std::clamp<std::int64_t>(point.known.ns / seconds(1).ns, 0,
+                                                        static_cast<std::int64_t>(kMax32));
+    Bucket bucket{.start = point.time.value / 1'000,
+                  .known = static_cast<std::uint32_t>(known),
+                  .least = point.least,
+                  .most = point.most};
+    bucket.total = point.mean.value * bucket.known;
+    all.back().buckets.push_back(bucket);
+  }
+}
+
+std::string encode_past(const PastAnswer& answer) {
+  return answer_text(answer, answer.facts.names);
 }
 
 Result<PastAnswer> decode_past(std::string_view text) {
-  JsonDocument document(text, kAnswer);
-  ObjectReader reader = document.root();
-  PastAnswer answer;
-  read_facts(reader, answer.facts);
-  reader.milliseconds("step_ms", answer.past.step);
-  reader.boolean("cut", answer.past.cut);
-  for (ObjectReader& item : reader.objects("items", kAnyCount)) read_point(item, answer);
-  TRY_STATUS(document.status());
+  UserNames names;
+  TRY(answer, read_answer<PastAnswer>(text, names));
+  answer.facts.names = std::move(names);
   return answer;
 }
 
-std::string encode_sessions(const std::vector<Session>& sessions, const PastFacts& facts) {
-  JsonWriter writer;
-  write_facts(writer, "berth/sessions/v1", facts);
-  writer.key("items").begin_array();
-  const Viewer viewer{.user = {}, .names = facts.names};
-  for (const Session& session : sessions) {
-    FieldWriter<side::kAnswer>(writer, viewer, {.now = facts.time}).object(session);
-  }
-  writer.end_array().end_object();
-  return writer.take();
+std::string encode_sessions(const SessionsAnswer& answer) {
+  return answer_text(answer, answer.facts.names, {.now = answer.facts.time});
 }
 
 Result<SessionsAnswer> decode_sessions(std::string_view text) {
-  JsonDocument document(text, kAnswer);
-  ObjectReader reader = document.root();
-  SessionsAnswer answer;
-  read_facts(reader, answer.facts);
-  FieldReader<side::kAnswer> sessions(answer.facts.names);
-  for (ObjectReader& item : reader.objects("items", kAnyCount)) {
-    sessions.object(item, answer.sessions.emplace_back());
-  }
-  TRY_STATUS(document.status());
+  UserNames names;
+  TRY(answer, read_answer<SessionsAnswer>(text, names));
+  answer.facts.names = std::move(names);
   return answer;
 }
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "model/history.h"
@@ -41,20 +43,76 @@ struct PastFacts {
   UserNames names;
 };
 
+constexpr auto fields_of(Is<PastFacts> auto*) {
+  return fields({}, field("time", &PastFacts::time, "Of the answer."),
+                field("since", &PastFacts::since, "Of the first step, or later."),
+                field("until", &PastFacts::until, "Of the last one."));
+}
+
+/// A figure in one step.
+struct PastPoint {
+  UnixMs time;
+  DeviceId device;
+  std::optional<std::uint32_t> index;
+  std::optional<LeaseId> lease;
+  std::optional<std::int32_t> pid;
+  std::string name;
+  std::optional<UserId> user;
+  history::Figure figure = history::Figure::kUsed;
+  Duration known;
+  Bytes least;
+  Bytes mean;
+  Bytes most;
+};
+constexpr auto fields_of(Is<PastPoint> auto*) {
+  using Point = PastPoint;
+  return fields(
+      {"PastPoint", "A figure in one step."}, field("time", &Point::time, "When the step begins."),
+      computed("of", "Whose figure it is.",
+               [](const Point& point) {
+                 if (point.pid) return history::Kind::kProcess;
+                 return point.lease ? history::Kind::kLease : history::Kind::kDevice;
+               }),
+      field("uuid", &Point::device, "Of the device."),
+      field("index", &Point::index, "Of the device now; null: it is not seen."),
+      field("lease", &Point::lease, "Null: of no lease."),
+      field("pid", &Point::pid, "Null: of no process."),
+      field("name", &Point::name, "Of the lease or the process."),
+      field("user", &Point::user, "Null: of a device, or without a name."),
+      field("figure", &Point::figure, "Used; granted to leases; or used by what holds no lease."),
+      field("known", &Point::known, "For so much of the step the figure is known."),
+      field("vram_min", &Point::least, "The least of the step."),
+      field("vram_mean", &Point::mean, "Over the time that is known."),
+      field("vram_max", &Point::most, "The most of the step."));
+}
+
 /// GET /v1/history
-std::string encode_past(const history::Past& past, const PastFacts& facts);
 struct PastAnswer {
   history::Past past;
   PastFacts facts;
 };
+std::vector<PastPoint> points_of(const PastAnswer& answer);
+void take_points(PastAnswer& answer, std::vector<PastPoint> points);
+constexpr auto fields_of(Is<PastAnswer> auto*) {
+  using history::Past;
+  return fields({"Past", "", "berth/history/v1"}, all_fields(&PastAnswer::facts),
+                field("step", &PastAnswer::past, &Past::step, "What one point stands for."),
+                field("cut", &PastAnswer::past, &Past::cut, "There was more than an answer holds."),
+                computed("items", "Figure by figure, oldest first.", points_of, take_points));
+}
+std::string encode_past(const PastAnswer& answer);
 Result<PastAnswer> decode_past(std::string_view text);
 
 /// GET /v1/history/sessions
-std::string encode_sessions(const std::vector<history::Session>& sessions, const PastFacts& facts);
 struct SessionsAnswer {
   std::vector<history::Session> sessions;
   PastFacts facts;
 };
+constexpr auto fields_of(Is<SessionsAnswer> auto*) {
+  return fields({"Sessions", "", "berth/sessions/v1"}, all_fields(&SessionsAnswer::facts),
+                field("items", &SessionsAnswer::sessions, "By id."));
+}
+std::string encode_sessions(const SessionsAnswer& answer);
 Result<SessionsAnswer> decode_sessions(std::string_view text);
 
 }  // namespace berth::wire

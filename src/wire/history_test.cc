@@ -88,7 +88,7 @@ TEST(PastQuery, IsHandedOnByTheRoutesOfThePastAlone) {
 
 TEST(PastAnswer, ReadsBackAsItWasWritten) {
   const history::Past past = samples::past();
-  const auto read = decode_past(encode_past(past, samples::past_facts()));
+  const auto read = decode_past(encode_past({past, samples::past_facts()}));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->past.step, past.step);
   EXPECT_TRUE(read->past.cut);
@@ -107,7 +107,7 @@ TEST(PastAnswer, ReadsBackAsItWasWritten) {
 
 TEST(PastAnswer, SessionsReadBackAsTheyWereWritten) {
   const auto sessions = samples::sessions();
-  const auto read = decode_sessions(encode_sessions(sessions, samples::past_facts()));
+  const auto read = decode_sessions(encode_sessions({sessions, samples::past_facts()}));
   ASSERT_TRUE(read.ok()) << read.error().message;
   ASSERT_EQ(read->sessions.size(), 2U);
   const history::Session& first = read->sessions[0];
@@ -126,7 +126,7 @@ TEST(PastAnswer, SessionsReadBackAsTheyWereWritten) {
 }
 
 TEST(PastAnswer, TellsHowLongAndOnHowManyDevices) {
-  const std::string text = encode_sessions(samples::sessions(), samples::past_facts());
+  const std::string text = encode_sessions({samples::sessions(), samples::past_facts()});
   EXPECT_THAT(text, HasSubstr(R"("wait_ms":3000,"held_ms":10000,"gpu_ms":20000)"));
   // The other is held until now, and nothing is known of its use.
   EXPECT_THAT(text, HasSubstr(R"("held_ms":97123,"gpu_ms":97123)"));

@@ -352,6 +352,15 @@ void ObjectReader::words(std::string_view field, std::vector<std::string>& out) 
   }
 }
 
+std::optional<ObjectReader::NumberOrText> ObjectReader::number_or_text(std::string_view field) {
+  const std::optional<Index> value = find(field);
+  if (!value) return std::nullopt;
+  if (auto text = text_at(*value)) return NumberOrText(*std::move(text));
+  if (const auto number = whole<std::uint64_t>(node(*value))) return NumberOrText(*number);
+  refuse(field, "must be a whole number or text, not " + kind_of(*value));
+  return std::nullopt;
+}
+
 std::vector<ObjectReader::NumberOrText> ObjectReader::numbers_or_texts(std::string_view field,
                                                                        std::size_t count_max) {
   std::vector<NumberOrText> found;

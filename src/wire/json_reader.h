@@ -88,6 +88,7 @@ class ObjectReader {
   void words(std::string_view field, std::vector<std::string>& out);
   std::vector<std::uint64_t> numbers(std::string_view field, Range range, std::size_t count_max);
   using NumberOrText = std::variant<std::uint64_t, std::string>;
+  std::optional<NumberOrText> number_or_text(std::string_view field);
   std::vector<NumberOrText> numbers_or_texts(std::string_view field, std::size_t count_max);
 
   /// One of the words of an enumeration.

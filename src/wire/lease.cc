@@ -30,9 +30,8 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
     writer.end_object();
   }
   if (extras.refusal != nullptr) {
-    writer.key("refusal").begin_object();
-    writer.key("code").text(to_text(extras.refusal->code));
-    writer.key("message").text(extras.refusal->message).end_object();
+    writer.key("refusal");
+    FieldWriter<side::kAnswer>(writer, viewer).object(to_api_error(*extras.refusal));
   }
   writer.end_object();
 }
@@ -47,9 +46,7 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   reader.texts("env", answer.env);
   std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });
   if (std::optional<ObjectReader> refusal = reader.object("refusal")) {
-    answer.refusal.emplace();
-    refusal->text("code", answer.refusal->code);
-    refusal->text("message", answer.refusal->message);
+    FieldReader<side::kAnswer>(names).object(*refusal, answer.refusal.emplace());
   }
   return answer;
 }
@@ -68,32 +65,19 @@ Result<LeaseAnswer> decode_lease(std::string_view text) {
   return answer;
 }
 
-std::string encode_leases(std::string_view schema, UnixMs time, const std::vector<LeaseView>& items,
-                          const Viewer& viewer, std::optional<LeaseId> next) {
-  JsonWriter writer;
-  writer.begin_object().key("schema").text(schema).key("time").time(time);
-  writer.key("items").begin_array();
-  for (const LeaseView& item : items) write_lease(writer, item, viewer);
-  writer.end_array();
-  if (next) writer.key("next").number(next->value);
-  writer.end_object();
-  return writer.take();
+std::string encode_leases(const LeaseList& list, const Viewer& viewer) {
+  return answer_text(list, viewer);
 }
 
 Result<LeaseList> decode_leases(std::string_view text) {
-  JsonDocument document(text, kAnswer);
-  ObjectReader reader = document.root();
-  LeaseList list;
-  reader.time("time", list.time);
-  for (ObjectReader& item : reader.objects("items", kAnyCount)) {
-    LeaseAnswer answer = read_lease(item);
-    if (!answer.user.empty()) list.names.emplace(answer.view.user, std::move(answer.user));
-    list.items.push_back(std::move(answer.view));
-  }
-  const auto next = reader.number("next", {1, kMax64});
-  if (next) list.next = LeaseId{*next};
-  TRY_STATUS(document.status());
+  UserNames names;
+  TRY(list, read_answer<LeaseList>(text, names));
+  list.names = std::move(names);
   return list;
+}
+
+std::string encode_queue(const LeaseQueue& queue, const Viewer& viewer) {
+  return answer_text(queue, viewer);
 }
 
 std::optional<LeaseId> next_of_leases(std::string_view text) {

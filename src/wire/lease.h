@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -45,18 +46,35 @@ struct LeaseAnswer {
 std::string encode_lease(const LeaseView& view, const Viewer& viewer, LeaseExtras extras = {});
 Result<LeaseAnswer> decode_lease(std::string_view text);
 
-/// {"schema":…,"time":…,"items":[…],"next":…}: ps ("berth/ps/v1") and the queue ("berth/queue/v1").
-inline constexpr std::string_view kPsSchema = "berth/ps/v1";
-inline constexpr std::string_view kQueueSchema = "berth/queue/v1";
+/// GET /v1/leases
 struct LeaseList {
   UnixMs time;
   std::vector<LeaseView> items;
-  UserNames names;
   std::optional<LeaseId> next = {};  // There are older ones: those before this.
+  UserNames names = {};              // As they were read.
 };
-std::string encode_leases(std::string_view schema, UnixMs time, const std::vector<LeaseView>& items,
-                          const Viewer& viewer, std::optional<LeaseId> next = {});
+constexpr auto fields_of(Is<LeaseList> auto*) {
+  return fields(
+      {"LeaseList", "", "berth/ps/v1"}, field("time", &LeaseList::time, "Of the answer."),
+      field("items", &LeaseList::items, "By number."),
+      field("next", &LeaseList::next,
+            "There are older ones: ask again with `before` and this. Not there in the last page.")
+          .left_out()
+          .from(1));
+}
+std::string encode_leases(const LeaseList& list, const Viewer& viewer);
+/// A queue as well.
 Result<LeaseList> decode_leases(std::string_view text);
+/// GET /v1/queue
+struct LeaseQueue {
+  UnixMs time;
+  std::vector<LeaseView> items;
+};
+constexpr auto fields_of(Is<LeaseQueue> auto*) {
+  return fields({"Queue", "", "berth/queue/v1"}, field("time", &LeaseQueue::time, "Of the answer."),
+                field("items", &LeaseQueue::items, "All of them."));
+}
+std::string encode_queue(const LeaseQueue& queue, const Viewer& viewer);
 /// LeaseList::next alone; absent also where `text` is no list.
 std::optional<LeaseId> next_of_leases(std::string_view text);
 

@@ -197,15 +197,15 @@ TEST(Lease, AnswerThatIsNoLeaseIsAnError) {
 
 TEST(LeaseList, ReadsBackAsItWasWritten) {
   const std::string text =
-      encode_leases(kPsSchema, {1'770'470'110'000}, {samples::held(), samples::waiting()},
+      encode_leases({{1'770'470'110'000}, {samples::held(), samples::waiting()}},
                     {.user = samples::kAnna, .names = samples::names()});
   EXPECT_THAT(text, HasSubstr(R"({"schema":"berth/ps/v1","time":"2026-02-07T13:15:10.000Z",)"));
   const Result<LeaseList> list = decode_leases(text);
   ASSERT_TRUE(list.ok()) << list.error().message;
   EXPECT_EQ(list->names, samples::names());
-  EXPECT_EQ(encode_leases(kPsSchema, list->time, list->items,
-                          {.user = samples::kAnna, .names = list->names}),
-            text);
+  EXPECT_EQ(
+      encode_leases({list->time, list->items}, {.user = samples::kAnna, .names = list->names}),
+      text);
   const Result<LeaseList> none = decode_leases(R"({"items":[]})");
   ASSERT_TRUE(none.ok());
   EXPECT_THAT(none->items, IsEmpty());

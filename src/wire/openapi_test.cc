@@ -198,10 +198,10 @@ TEST(OpenApi, DescribesTheAnswers) {
   expect_complete("Lease", lease);
   check_named("Lease", encode_lease(samples::waiting(), anna()));
   check_named("Lease", encode_lease(samples::ended(), anna()));
-  const std::string page = encode_leases(kPsSchema, {}, {samples::held()}, anna(), LeaseId{12});
+  const std::string page = encode_leases({{}, {samples::held()}, LeaseId{12}}, anna());
   check_named("LeaseList", page);
   expect_complete("LeaseList", page);
-  check_named("Queue", encode_leases(kQueueSchema, {}, {samples::waiting()}, anna()));
+  check_named("Queue", encode_queue({{}, {samples::waiting()}}, anna()));
   check_named("DeviceList", encode_devices({.items = {samples::device_view(), {}}}, {}));
   check_named("Status", encode_status(samples::status(), anna()));
   check_named("Why", encode_why(samples::why(), samples::names()));
@@ -228,10 +228,10 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("Daemon", encode_daemon(samples::daemon()));
   check_named("Daemon", encode_daemon({}));
   check_named("Health", R"({"status":"ok"})");
-  check_named("Past", encode_past(samples::past(), samples::past_facts()));
-  check_named("Audit", encode_audit({{.by = samples::kAnna, .lease = LeaseId{1}}, {}},
-                                    samples::past_facts()));
-  check_named("Sessions", encode_sessions(samples::sessions(), samples::past_facts()));
+  check_named("Past", encode_past({samples::past(), samples::past_facts()}));
+  check_named("Audit", encode_audit({{{.by = samples::kAnna, .lease = LeaseId{1}}, {}},
+                                     samples::past_facts()}));
+  check_named("Sessions", encode_sessions({samples::sessions(), samples::past_facts()}));
   for (const std::string_view word : error_words()) {
     check_named("Error", encode_error({std::string(word), "m"}));
   }

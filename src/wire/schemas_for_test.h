@@ -25,15 +25,27 @@
 #include "model/history.h"
 #include "model/routes.h"
 #include "model/view.h"
+#include "wire/alerts.h"
 #include "wire/answers.h"
+#include "wire/audit.h"
 #include "wire/daemon.h"
+#include "wire/error.h"
 #include "wire/field_writer.h"
+#include "wire/history.h"
 #include "wire/limits.h"
 #include "wire/request.h"
 
 namespace berth::wire::schemas {
 
 using Json = nlohmann::ordered_json;
+
+inline std::vector<std::string> split(std::string_view words) {
+  std::vector<std::string> all;
+  for (const auto word : std::views::split(words, ' ')) {
+    if (!word.empty()) all.emplace_back(std::string_view(word));
+  }
+  return all;
+}
 
 inline Json reference_to(std::string_view noun) {
   return {{"$ref", "#/components/schemas/" + std::string(noun)}};
@@ -91,6 +103,18 @@ Json of(Of<std::string>, const FieldRules&) {
   return {{"type", "string"}};
 }
 template <Sides kSide>
+Json of(Of<ApiVersion>, const FieldRules&) {
+  return {{"type", "string"}};
+}
+template <Sides kSide>
+Json of(Of<Thousandths>, const FieldRules&) {
+  return {{"type", "number"}};
+}
+template <Sides kSide, class... T>
+Json of(Of<std::variant<std::monostate, T...>>, const FieldRules& rules) {
+  return {{"type", {of<kSide>(Of<T>(), rules)["type"]..., "null"}}};
+}
+template <Sides kSide>
 Json of(Of<DeviceName>, const FieldRules&) {
   return {{"type", {"integer", "string"}}, {"description", "An index in PCI order, or a UUID."}};
 }
@@ -125,7 +149,10 @@ Json of(Of<T>, const FieldRules& rules) {
 inline Json with_null(Json schema) {
   if (schema.contains("$ref")) return {{"anyOf", {schema, {{"type", "null"}}}}};
   schema["type"] = {schema["type"], "null"};
-  if (schema.contains("enum")) schema["enum"].push_back(nullptr);
+  if (!schema.contains("enum")) return schema;
+  Json& words = schema["enum"];
+  if (words.front() == "") words.erase(0);  // What is said by null.
+  words.push_back(nullptr);
   return schema;
 }
 
@@ -180,9 +207,12 @@ void add_fields(Json& properties, Json& required) {
                                    ? !is_required
                                    : kIsOptional<Value> || kIsText || kField.default_is_null ||
                                          kField.secret != Secret::kNo;
-      const Json schema = of<kSide>(Of<Value>(), kField);
-      properties[name] = described(may_be_null ? with_null(schema) : schema, kField.doc);
-      if (is_required) required.push_back(name);
+      constexpr bool kLeftOut = kField.is_left_out;
+      Json schema = of<kSide>(Of<Value>(), kField);
+      if (!kField.words.empty()) schema["enum"] = split(kField.words);
+      const bool has_null = may_be_null && !kLeftOut;
+      properties[name] = described(has_null ? with_null(schema) : schema, kField.doc);
+      if (is_required && !kLeftOut) required.push_back(name);
     }
   });
 }
@@ -221,7 +251,11 @@ inline void put_all(Json& schemas) {
   put_answers<LeaseView, LeasePart, LeaseCheckpoint, CheckpointAsk, CheckpointEnd, MeasureTaken,
               Pause, Halt, YieldedTo, Progress, Stray, DeviceView, UnmanagedProcess, UnmanagedNews,
               DeviceList, StatusAnswer, WhyView, Shortage, Holder, HeldThere, Remedy, LoweredLimit,
-              FitView, DaemonView, history::Session>(schemas);
+              FitView, DaemonView, history::Session, LeaseList, LeaseQueue, PastAnswer, PastPoint,
+              SessionsAnswer, AuditAnswer, AuditEntry, ServerHello, Alert, Alert::Subject,
+              Alert::Action, Delivered, RuleStateView, RuleView, AlertTest, AlertList, ApiError>(
+      schemas);
+  schemas["ErrorBody"]["properties"]["code"]["enum"] = error_words();
   Json& lease = schemas["Lease"]["properties"];  // What some answers add.
   lease["env"] = {{"type", "object"},
                   {"description",
@@ -245,8 +279,8 @@ inline Json parameters_of(const RouteRow& row) {
        {std::pair{"{ref}", "Ref"}, {"{handle}", "Handle"}, {"{rule}", "Rule"}}) {
     if (row.path.contains(place)) parameters.push_back(reference_to_parameter(name));
   }
-  for (const auto name : std::views::split(row.query, ' ')) {
-    if (!name.empty()) parameters.push_back(reference_to_parameter(std::string_view(name)));
+  for (const std::string& name : split(row.query)) {
+    parameters.push_back(reference_to_parameter(name));
   }
   parameters.push_back(reference_to_parameter("Hello"));
   return parameters;
@@ -263,9 +297,7 @@ Json body_of(const RouteRow& row, const std::variant<Body...>* /*all*/) {
 
 inline Json stream_of(const RouteRow& row) {
   Json nouns = Json::array();
-  for (const auto noun : std::views::split(row.stream_of, ' ')) {
-    nouns.push_back(reference_to(std::string_view(noun)));
-  }
+  for (const std::string& noun : split(row.stream_of)) nouns.push_back(reference_to(noun));
   const Json schema = {
       {"type", "string"},
       {"description", row.stream_doc},

@@ -55,7 +55,7 @@ std::string alert_lines(const wire::AlertList& list, const RenderContext& contex
                           {.title = "TELLS", .importance = 5}},
               .rows = {}};
   for (const wire::RuleView& rule : list.items) {
-    const std::string state(state_of(rule));
+    const std::string state(to_text(state_of(rule)));
     table.rows.push_back({{escape_control(rule.name, context.charset)},
                           {state, colour_for(state)},
                           {escape_control(rule.when, context.charset)},
