@@ -8,7 +8,7 @@ namespace {
 
 template <class... Body>
 void check_trips(std::string_view text, const std::variant<Body...>* /*all*/) {
-  (berth::fuzz::check_trip(text, berth::wire::decode<Body>, berth::wire::encode<Body>), ...);
+  (berth::fuzz::check_trip(text, berth::wire::decode<Body>, berth::wire::encode), ...);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/request.h"
 
+#include <array>
 #include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "base/json_writer.h"
 #include "wire/field_reader.h"
@@ -15,10 +18,8 @@ namespace {
 constexpr JsonDocument::Form kBody = {
     .what = "the request body", .manner = Manner::kStrict, .size_max = limits::kBodyMax};
 
-}  // namespace
-
 template <HasFields Body>
-std::string encode(const Body& body) {
+std::string body_text(const Body& body) {
   const UserNames nobody;
   const Viewer viewer{.user = {}, .names = nobody};
   Extras extras;
@@ -31,7 +32,7 @@ std::string encode(const Body& body) {
 }
 
 template <HasFields Body>
-Result<Body> decode(std::string_view text) {
+Result<AnyBody> read_body(std::string_view text) {
   JsonDocument document(text, kBody);
   ObjectReader root = document.root();
   Body body;
@@ -45,40 +46,24 @@ Result<Body> decode(std::string_view text) {
   if constexpr (std::is_same_v<Body, RequestBody>) body.names_priority = root.has("priority");
   root.done();
   TRY_STATUS(document.status());
-  return body;
+  return AnyBody(std::move(body));
 }
 
-template std::string encode(const Process& body);
-template Result<Process> decode(std::string_view text);
-template std::string encode(const RequestBody& body);
-template Result<RequestBody> decode(std::string_view text);
-template std::string encode(const ClaimBody& body);
-template Result<ClaimBody> decode(std::string_view text);
-template std::string encode(const ReconnectBody& body);
-template Result<ReconnectBody> decode(std::string_view text);
-template std::string encode(const ExitBody& body);
-template Result<ExitBody> decode(std::string_view text);
-template std::string encode(const ParkBody& body);
-template Result<ParkBody> decode(std::string_view text);
-template std::string encode(const ReleaseBody& body);
-template Result<ReleaseBody> decode(std::string_view text);
-template std::string encode(const ResizeBody& body);
-template Result<ResizeBody> decode(std::string_view text);
-template std::string encode(const RenewBody& body);
-template Result<RenewBody> decode(std::string_view text);
-template std::string encode(const ProgressBody& body);
-template Result<ProgressBody> decode(std::string_view text);
-template std::string encode(const CheckpointBody& body);
-template Result<CheckpointBody> decode(std::string_view text);
-template std::string encode(const CheckpointedBody& body);
-template Result<CheckpointedBody> decode(std::string_view text);
-template std::string encode(const PauseBody& body);
-template Result<PauseBody> decode(std::string_view text);
-template std::string encode(const MoveBody& body);
-template Result<MoveBody> decode(std::string_view text);
-template std::string encode(const RequeueBody& body);
-template Result<RequeueBody> decode(std::string_view text);
-template std::string encode(const NoBody& body);
-template Result<NoBody> decode(std::string_view text);
+using Reader = Result<AnyBody> (*)(std::string_view);
+template <class... Body>
+constexpr std::array<Reader, sizeof...(Body)> readers_of(const std::variant<Body...>* /*all*/) {
+  return {read_body<Body>...};
+}
+
+}  // namespace
+
+std::string encode(const AnyBody& body) {
+  return std::visit([](const auto& one) { return body_text(one); }, body);
+}
+
+Result<AnyBody> decode_body(std::size_t index, std::string_view text) {
+  static constexpr auto kReaders = readers_of(static_cast<AnyBody*>(nullptr));
+  return kReaders.at(index)(text);
+}
 
 }  // namespace berth::wire

@@ -5,19 +5,27 @@
 // older meets a field it does not know only where something is asked that it cannot do. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "base/fields.h"
 #include "base/result.h"
 #include "model/bodies.h"
+#include "model/routes.h"
 
 namespace berth::wire {
 
-/// Of one of AnyBody.
+std::string encode(const AnyBody& body);
+
+/// As the body of that index.
+Result<AnyBody> decode_body(std::size_t index, std::string_view text);
 template <HasFields Body>
-std::string encode(const Body& body);
-template <HasFields Body>
-Result<Body> decode(std::string_view text);
+Result<Body> decode(std::string_view text) {
+  TRY(body, decode_body(kBodyOfType<Body>, text));
+  return std::get<Body>(std::move(body));
+}
 
 }  // namespace berth::wire
