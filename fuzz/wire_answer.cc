@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/result.h"
 #include "fuzz.h"
+#include "wire/alerts.h"
 #include "wire/answers.h"
 #include "wire/audit.h"
 #include "wire/daemon.h"
@@ -64,6 +65,12 @@ void check_views(std::string_view text) {
   check_trip(text, wire::decode_daemon, wire::encode_daemon);
 }
 
+void check_alerts(std::string_view text) {
+  check_trip(text, wire::decode_alert, wire::encode_alert);
+  check_trip(text, wire::decode_alerts, wire::encode_alerts);
+  check_trip(text, wire::decode_alert_test, wire::encode_alert_test);
+}
+
 void check_past(std::string_view text) {
   check_trip(text, wire::decode_past, wire::encode_past);
   check_trip(text, wire::decode_sessions, wire::encode_sessions);
@@ -78,6 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_stream(text, *data);
   check_leases(text);
   check_views(text);
+  check_alerts(text);
   check_past(text);
   CHECK(!wire::decode_error(text).code.empty());
   return 0;

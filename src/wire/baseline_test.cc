@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "base/sample_for_test.h"
 #include "model/record_json.h"
 #include "model/record_samples_for_test.h"
 #include "model/view.h"
@@ -49,6 +51,11 @@ TEST(Baseline, RecordsAreWrittenAsTheyWere) {
   std::vector<std::string> lines;
   for (const Record& record : berth::samples::all_facts()) lines.push_back(to_json(record));
   expect_baseline("records.ndjson", lines);
+}
+
+template <class... Body>
+void add_bodies(std::vector<std::string>& lines, const std::variant<Body...>* /*all*/) {
+  (lines.push_back(encode(full_sample<Body>())), ...);
 }
 
 // Scripts and programs of others read these.
@@ -101,6 +108,7 @@ TEST(Baseline, MessagesAreWrittenAsTheyWere) {
   for (const std::string_view word : error_words()) {
     lines.push_back(encode_error({std::string(word), "m"}));
   }
+  add_bodies(lines, static_cast<AnyBody*>(nullptr));
   expect_baseline("messages.ndjson", lines);
 }
 
