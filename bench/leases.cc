@@ -47,8 +47,8 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-std::string request_text(Bytes vram) {
-  return wire::encode(RequestBody{.request = {.vram = vram}, .anchor = std::nullopt});
+RequestBody request_of(Bytes vram) {
+  return {.request = {.vram = vram}, .anchor = std::nullopt};
 }
 
 wire::LeaseAnswer lease_in(const std::string& body) {
@@ -100,7 +100,7 @@ class Crowd {
     waiters_.push_back({.client = world_.connect()});
     Waiter& waiter = waiters_.back();
     CHECK(waiter.client.connection()
-              .send({.route = wire::Route::kSubmit, .body = request_text(vram_)})
+              .send({.route = wire::Route::kSubmit, .body = request_of(vram_)})
               .ok());
     const Clock::time_point began = Clock::now();
     while (true) {
@@ -142,9 +142,9 @@ class Crowd {
 void claim(Waiter& waiter, pid_t command) {
   const auto process = os::process_state(command);
   CHECK(process.ok());
-  const auto lease = ask(waiter.client, {.route = wire::Route::kClaim,
-                                         .lease = to_text(waiter.handle),
-                                         .body = wire::encode(process->process)});
+  const auto lease = ask(
+      waiter.client,
+      {.route = wire::Route::kClaim, .lease = to_text(waiter.handle), .body = process->process});
   CHECK(lease.view.state == LeaseState::kHeld);
 }
 
@@ -197,15 +197,14 @@ std::vector<double> hand_over_of_memory(const World& world, int teardown_ms, std
 
 std::vector<double> request_and_grant(const World& world, std::size_t times) {
   client::Client client = world.connect();
-  const client::HttpRequest request{.route = wire::Route::kSubmit, .body = request_text(gib(1))};
+  const client::HttpRequest request{.route = wire::Route::kSubmit, .body = request_of(gib(1))};
   std::vector<double> delays;
   for (std::size_t i = 0; i < times; ++i) {
     const Clock::time_point asked = Clock::now();
     const auto lease = ask(client, request);
     delays.push_back(milliseconds_since(asked) * 1'000);
     CHECK(lease.view.state == LeaseState::kHeld);
-    (void)ask(client,
-              {.route = wire::Route::kCancel, .lease = to_text(lease.view.handle), .body = "{}"});
+    (void)ask(client, {.route = wire::Route::kCancel, .lease = to_text(lease.view.handle)});
   }
   return delays;
 }

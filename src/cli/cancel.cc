@@ -30,8 +30,7 @@ int run_cancel(Invocation& invocation) {
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
-    client::HttpRequest question{
-        .route = wire::Route::kCancel, .lease = reference_to(lease), .body = "{}"};
+    client::HttpRequest question{.route = wire::Route::kCancel, .lease = reference_to(lease)};
     return Control::Operation{
         .dry_run_text = would_cancel(lease, control.context()),
         .question = [=] { return question; },

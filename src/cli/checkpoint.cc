@@ -68,10 +68,9 @@ int run_checkpoint(Invocation& invocation) {
   }
   if (patience.none) patience.wait_max = Duration{};
   return control.each([&](const LeaseView& lease) {
-    client::HttpRequest question{
-        .route = wire::Route::kCheckpoint,
-        .lease = reference_to(lease),
-        .body = wire::encode(CheckpointBody{.wait_max = patience.wait_max})};
+    client::HttpRequest question{.route = wire::Route::kCheckpoint,
+                                 .lease = reference_to(lease),
+                                 .body = CheckpointBody{.wait_max = patience.wait_max}};
     const auto& way = lease.request.checkpoint;
     return Control::Operation{
         .dry_run_text = "have " + named(lease, control.context()) + " save itself" +

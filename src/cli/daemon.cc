@@ -87,7 +87,7 @@ int stop(const Invocation& invocation) {
   const auto daemon = ask_version(session);
   if (!daemon) return session.status();
   const auto peer = os::peer_of(session.client().connection().descriptor());
-  if (!session.ask({.route = wire::Route::kDaemonStop, .body = "{}"})) {
+  if (!session.ask({.route = wire::Route::kDaemonStop})) {
     return session.status();
   }
   if (!has_ended(peer)) {
@@ -104,8 +104,7 @@ int reload(const Invocation& invocation) {
   if (!session.open(client::Autostart::kNever)) return session.status();
   const auto daemon = ask_version(session);
   if (!daemon) return session.status();
-  const auto answer =
-      session.client().connection().ask({.route = wire::Route::kDaemonReload, .body = "{}"});
+  const auto answer = session.client().connection().ask({.route = wire::Route::kDaemonReload});
   if (!answer.ok()) return invocation.fail(ExitCode::kUnavailable, answer.error().message);
   if (!answer->ok()) {
     const wire::ApiError error = wire::decode_error(answer->body);

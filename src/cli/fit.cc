@@ -99,7 +99,7 @@ int run_fit(Invocation& invocation) {
     question.request.share = Share::kExclusive;  // Where nothing is known of it.
   }
   if (!fill_devices(*choice, session, question.request)) return session.status();
-  const auto body = session.ask({.route = wire::Route::kFit, .body = wire::encode(question)});
+  const auto body = session.ask({.route = wire::Route::kFit, .body = question});
   if (!body) return session.status();
   const auto fit = session.understood(wire::decode_fit(*body));
   if (!fit) return session.status();

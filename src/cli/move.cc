@@ -62,7 +62,7 @@ int run_move(Invocation& invocation) {
             [&paths, ref = reference_to(lease)] {
               return client::HttpRequest{.route = wire::Route::kMove,
                                          .lease = ref,
-                                         .body = wire::encode(MoveBody{.devices = paths.devices})};
+                                         .body = MoveBody{.devices = paths.devices}};
             },
         .within = hours(24),
         .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },

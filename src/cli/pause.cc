@@ -20,8 +20,7 @@ namespace {
 // A whole large GPU at the speed of a slow driver, and its locks.
 constexpr Duration kMoveWithin = minutes(10);
 
-client::HttpRequest question_of(wire::Route route, const LeaseView& lease,
-                                std::string body = "{}") {
+client::HttpRequest question_of(wire::Route route, const LeaseView& lease, AnyBody body = {}) {
   return {.route = route, .lease = reference_to(lease), .body = std::move(body)};
 }
 
@@ -90,7 +89,7 @@ int run_pause(Invocation& invocation) {
   return control.each([&](const LeaseView& lease) {
     Control::Operation operation{
         .dry_run_text = dry_run_text(mode, lease, control.context()),
-        .question = [=] { return question_of(route, lease, wire::encode(terms)); },
+        .question = [=] { return question_of(route, lease, terms); },
         .within = kMoveWithin,
         .success_text =
             [&, mode](const LeaseView& now) { return success_text(mode, now, control.context()); },

@@ -80,10 +80,9 @@ int run_release(Invocation& invocation) {
     const bool doubtful = programs == Programs::kKeptFromIt && still_runs(lease);
     // On a terminal the user is asked, and may agree.
     const bool agrees = doubtful && isatty(STDIN_FILENO) == 1 && !control.unasked();
-    client::HttpRequest question{
-        .route = wire::Route::kRelease,
-        .lease = reference_to(lease),
-        .body = wire::encode(ReleaseBody{.kill = kill, .detach = detach || agrees})};
+    client::HttpRequest question{.route = wire::Route::kRelease,
+                                 .lease = reference_to(lease),
+                                 .body = ReleaseBody{.kill = kill, .detach = detach || agrees}};
     return Control::Operation{
         .dry_run_text = would_release(lease, programs, control.context()),
         .doubt = doubtful ? "lease " + named(lease, control.context()) +

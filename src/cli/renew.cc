@@ -37,7 +37,7 @@ int run_renew(Invocation& invocation) {
   for (const LeaseView& lease : *leases) {
     const auto body = session.ask({.route = wire::Route::kRenew,
                                    .lease = reference_to(lease),
-                                   .body = wire::encode(RenewBody{.ttl = checked(duration)})});
+                                   .body = RenewBody{.ttl = checked(duration)}});
     if (!body) continue;
     const auto renewed = session.understood(wire::decode_lease(*body));
     if (!renewed) continue;

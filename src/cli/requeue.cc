@@ -51,7 +51,7 @@ int run_requeue(Invocation& invocation) {
   return control.each([&](const LeaseView& lease) {
     client::HttpRequest question{.route = wire::Route::kRequeue,
                                  .lease = reference_to(lease),
-                                 .body = wire::encode(RequeueBody{.unsaved = unsaved})};
+                                 .body = RequeueBody{.unsaved = unsaved}};
     const auto& way = lease.request.checkpoint;
     const Duration save = way ? way->grace : Duration{};
     return Control::Operation{

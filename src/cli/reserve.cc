@@ -166,9 +166,8 @@ ExitOutcome Reservation::tell(const LeaseView& lease) {
 // The daemon says which variables a process of the lease gets when one joins it. We join, and are
 // gone in a moment; a reservation does not mind.
 ExitOutcome Reservation::tell_variables(const LeaseView& lease) {
-  const auto body = session_.ask({.route = wire::Route::kJoin,
-                                  .lease = to_text(lease.handle),
-                                  .body = wire::encode(os::self())});
+  const auto body = session_.ask(
+      {.route = wire::Route::kJoin, .lease = to_text(lease.handle), .body = os::self()});
   if (!body) return failed();
   const auto joined = session_.understood(wire::decode_lease(*body));
   if (!joined) return failed();
@@ -205,9 +204,8 @@ bool Reservation::apply_budget(const LeaseView& lease, const std::string& own_pa
                         .mps_pipes = environment_text(enforce::kMpsPipes),
                         .simulated = session_.is_simulated().value_or(false)});
   if (!plan.refusal.empty()) {
-    static_cast<void>(session_.ask({.route = wire::Route::kRelease,
-                                    .lease = to_text(lease.handle),
-                                    .body = wire::encode(ReleaseBody{})}));
+    static_cast<void>(session_.ask(
+        {.route = wire::Route::kRelease, .lease = to_text(lease.handle), .body = ReleaseBody{}}));
     session_.fail(ExitCode::kUnavailable, plan.refusal);
     return false;
   }

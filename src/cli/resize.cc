@@ -56,7 +56,7 @@ int run_resize(Invocation& invocation) {
   if (exclusive) body.share = Share::kExclusive;
   return control.each([&](const LeaseView& lease) {
     client::HttpRequest question{
-        .route = wire::Route::kResize, .lease = reference_to(lease), .body = wire::encode(body)};
+        .route = wire::Route::kResize, .lease = reference_to(lease), .body = body};
     return Control::Operation{
         .dry_run_text = "resize " + named(lease, control.context()) + " from " +
                         to_text(granted_to(lease)) + " to " + wish(body),

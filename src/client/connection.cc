@@ -22,6 +22,14 @@ Error disconnected() {
   return {Errc::kUnavailable, "the daemon closed the connection; berth daemon status says more"};
 }
 
+std::string body_of(const HttpRequest& question) {
+  const RouteRow& row = row_of(question.route);
+  if (row.method == Method::kGet) return {};
+  // What says nothing fits everywhere: all fields are at their defaults.
+  CHECK(question.body.index() == row.body || std::holds_alternative<NoBody>(question.body));
+  return wire::encode(question.body);
+}
+
 }  // namespace
 
 Connection::Connection(os::UniqueFd socket, wire::ClientHello hello)
@@ -34,7 +42,7 @@ Result<Answer> Connection::ask(const HttpRequest& question, Duration within) {
 
 Status Connection::begin(const HttpRequest& question) {
   return send_text(row_of(question.route).method, wire::target_of(question.route, question.lease),
-                   question.body, false);
+                   body_of(question), false);
 }
 
 Result<Answer> Connection::get(const std::string& target, Duration within) {
@@ -50,7 +58,7 @@ Result<Answer> Connection::finish(Duration within) {
 
 Status Connection::send(const HttpRequest& question) {
   return send_text(row_of(question.route).method, wire::target_of(question.route, question.lease),
-                   question.body, true);
+                   body_of(question), true);
 }
 
 Status Connection::send_text(wire::Method method, const std::string& target,

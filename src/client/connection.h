@@ -14,6 +14,7 @@
 #include "client/http_response.h"
 #include "os/unique_fd.h"
 #include "wire/hello.h"
+#include "wire/request.h"
 #include "wire/routes.h"
 #include "wire/sse.h"
 
@@ -33,7 +34,7 @@ using Arrival = std::variant<wire::SseEvent, Answer, StreamEnded>;
 struct HttpRequest {
   wire::Route route;
   std::string lease = {};  // Handle or reference, where the route has one.
-  std::string body = {};
+  AnyBody body = {};       // What the row of the route says, or nothing.
 };
 
 class Connection {

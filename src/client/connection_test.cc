@@ -59,12 +59,28 @@ class ConnectionTest : public testing::Test {
 
 TEST_F(ConnectionTest, QuestionCarriesHelloLengthAndBody) {
   answer("200 OK", "{}");
-  ASSERT_TRUE(connection_.ask({.route = wire::Route::kSubmit, .body = "{\"a\":1}"}).ok());
+  ASSERT_TRUE(
+      connection_
+          .ask({.route = wire::Route::kSubmit, .body = RequestBody{.request = {.name = "a"}}})
+          .ok());
   const std::string request = heard();
   EXPECT_THAT(request, StartsWith("POST /v1/leases HTTP/1.1\r\n"));
   EXPECT_THAT(request, HasSubstr("\r\nBerth-Hello: api=1.0; version=0.1.0; world=real\r\n"));
-  EXPECT_THAT(request, HasSubstr("\r\nContent-Length: 7\r\n"));
-  EXPECT_THAT(request, EndsWith("\r\n\r\n{\"a\":1}"));
+  EXPECT_THAT(request, HasSubstr("\r\nContent-Length: 12\r\n"));
+  EXPECT_THAT(request, EndsWith("\r\n\r\n{\"name\":\"a\"}"));
+}
+
+TEST_F(ConnectionTest, BodyIsThatOfTheRoute) {
+  answer("200 OK", "{}");
+  ASSERT_TRUE(connection_.ask({.route = wire::Route::kResume, .lease = "7"}).ok());
+  EXPECT_THAT(heard(), EndsWith("\r\nContent-Length: 2\r\n\r\n{}"));
+  answer("200 OK", "{}");
+  ASSERT_TRUE(connection_.ask({.route = wire::Route::kStatus}).ok());
+  EXPECT_THAT(heard(), EndsWith("world=real\r\n\r\n"));
+  EXPECT_DEATH(
+      (void)connection_.ask(
+          {.route = wire::Route::kResume, .lease = "7", .body = ParkBody{.parked = false}}),
+      "check failed");
 }
 
 TEST_F(ConnectionTest, ConnectionIsAskedAgainAndAgain) {

@@ -84,8 +84,7 @@ Result<wire::LeaseAnswer> wait_for_grant(client::Connection& connection, Duratio
 
 // Whose user asks too fast asks again, a little later.
 Result<wire::LeaseAnswer> submit(client::Connection& connection, const Acquisition& wish) {
-  const client::HttpRequest question{.route = wire::Route::kSubmit,
-                                     .body = wire::encode(request_of(wish))};
+  const client::HttpRequest question{.route = wire::Route::kSubmit, .body = request_of(wish)};
   const Duration within =
       wish.wait_max ? *wish.wait_max + client::Connection::kAnswerWithin : Duration::max();
   const os::PosixClock clock;
@@ -124,7 +123,7 @@ Result<client::Connection> Daemon::connect(client::Backlog backlog) const {
 }
 
 Result<wire::LeaseAnswer> Daemon::ask(wire::Route route, const std::string& lease,
-                                      const std::string& body, Duration within) const {
+                                      const AnyBody& body, Duration within) const {
   TRY(connection, connect(client::Backlog::kWait));
   return lease_in(connection.ask({.route = route, .lease = lease, .body = body}, within));
 }
@@ -148,8 +147,7 @@ Result<std::optional<LeaseView>> Daemon::held(const std::string& lease, Duration
 Result<wire::LeaseAnswer> Daemon::acquire(const Acquisition& wish) {
   TRY(connection, connect(client::Backlog::kWait));
   TRY(granted, submit(connection, wish));
-  return ask(wire::Route::kClaim, to_text(granted.view.handle),
-             wire::encode(ClaimBody{.command = os::self()}));
+  return ask(wire::Route::kClaim, to_text(granted.view.handle), ClaimBody{.command = os::self()});
 }
 
 std::optional<Ask> Asks::next(Duration within) {

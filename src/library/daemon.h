@@ -42,7 +42,7 @@ class Daemon {
   Result<wire::LeaseAnswer> acquire(const Acquisition& wish);
   /// A question about the lease; its answer, or what the daemon has said against it.
   Result<wire::LeaseAnswer> ask(wire::Route route, const std::string& lease,
-                                const std::string& body = {},
+                                const AnyBody& body = {},
                                 Duration within = client::Connection::kAnswerWithin) const;
 
   /// The lease, if programs may work in it: held, and known in this world. Absent: it is over. An

@@ -127,7 +127,7 @@ berth_status report_progress(berth_session session, const berth_progress* progre
 }
 
 // Asks something about the session's lease.
-berth_status ask_about(berth_session session, wire::Route route, const std::string& body,
+berth_status ask_about(berth_session session, wire::Route route, const AnyBody& body,
                        Duration within) {
   const auto found = Handles::of_process().find<Session>(session);
   if (found == nullptr) return BERTH_STALE;
@@ -181,7 +181,7 @@ berth_status answer(berth_session session, const berth_ask* ask, std::int32_t ou
   body.outcome = outcome == BERTH_DONE          ? CheckpointOutcome::kSaved
                  : outcome == BERTH_UNCONFIRMED ? CheckpointOutcome::kUnconfirmed
                                                 : CheckpointOutcome::kFailed;
-  return ask_about(session, wire::Route::kCheckpointed, wire::encode(body), kAnswerWithin);
+  return ask_about(session, wire::Route::kCheckpointed, body, kAnswerWithin);
 }
 
 berth_status serve(berth_session session, std::uint32_t timeout_ms,
@@ -225,18 +225,16 @@ berth_status berth_resize(berth_session session, uint64_t vram_bytes, uint64_t w
     berth::ResizeBody body;
     body.vram = berth::Bytes{vram_bytes};
     if (wait.ns > 0) body.wait_max = wait;
-    return berth::library::ask_about(session, berth::wire::Route::kResize,
-                                     berth::wire::encode(body),
+    return berth::library::ask_about(session, berth::wire::Route::kResize, body,
                                      berth::library::kAnswerWithin + wait);
   });
 }
 
 berth_status berth_renew(berth_session session, uint64_t ttl_ms) {
   return berth::library::guarded([=] {
-    return berth::library::ask_about(
-        session, berth::wire::Route::kRenew,
-        berth::wire::encode(berth::RenewBody{.ttl = berth::library::duration_ms(ttl_ms)}),
-        berth::library::kAnswerWithin);
+    return berth::library::ask_about(session, berth::wire::Route::kRenew,
+                                     berth::RenewBody{.ttl = berth::library::duration_ms(ttl_ms)},
+                                     berth::library::kAnswerWithin);
   });
 }
 

@@ -69,7 +69,7 @@ void Session::own_lease(LeaseVariables variables) {
 }
 
 Status Session::release_lease() {
-  Status asked = ask(wire::Route::kRelease, wire::encode(ReleaseBody{}), kReleasedWithin);
+  Status asked = ask(wire::Route::kRelease, ReleaseBody{}, kReleasedWithin);
   if (!asked.ok()) {
     const LeaseEnvironment& lease = checked(lease_);
     const auto held = Daemon::at(lease.socket).held(lease.handle, kLookWithin);
@@ -155,7 +155,7 @@ Result<std::optional<Ask>> Session::next_ask(Duration within) {
   return asks_->next(within);
 }
 
-Status Session::ask(wire::Route route, const std::string& body, Duration within) const {
+Status Session::ask(wire::Route route, const AnyBody& body, Duration within) const {
   if (!lease_) return Error{Errc::kUnavailable, "this process has no lease"};
   TRY(answer, Daemon::at(lease_->socket).ask(route, lease_->handle, body, within));
   (void)answer;
@@ -169,7 +169,7 @@ Status Session::report_progress(const ProgressBody& body) {
   const std::unique_lock lock(telling_, std::try_to_lock);
   if (!lock.owns_lock()) return Unit{};
   constexpr Duration kWithin = seconds(1);
-  Status sent = ask(wire::Route::kProgress, wire::encode(body), kWithin);
+  Status sent = ask(wire::Route::kProgress, body, kWithin);
   const bool heard = sent.ok() || (sent.error().code != Errc::kUnavailable &&
                                    sent.error().code != Errc::kTimedOut);
   heard ? pace_.sent(clock_.now(), all_done) : pace_.unheard(clock_.now());

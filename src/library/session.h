@@ -65,7 +65,7 @@ class Session {
   /// How far the program is; told when it is time to. kUnavailable: no lease, or no daemon.
   Status report_progress(const ProgressBody& body);
   /// A question about the lease. kUnavailable: no lease, or no daemon.
-  Status ask(wire::Route route, const std::string& body, Duration within) const;
+  Status ask(wire::Route route, const AnyBody& body, Duration within) const;
 
  private:
   struct Cached {

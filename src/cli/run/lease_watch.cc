@@ -96,9 +96,8 @@ void LeaseWatch::tell_save(Instant now) {
   Result<client::Connection> connection = client_.another(client::Backlog::kGiveUp);
   if (!connection.ok()) return;
   teller_.emplace(*std::move(connection));
-  static_cast<void>(teller_->begin({.route = wire::Route::kCheckpointed,
-                                    .lease = to_text(handle_),
-                                    .body = wire::encode(*report)}));
+  static_cast<void>(teller_->begin(
+      {.route = wire::Route::kCheckpointed, .lease = to_text(handle_), .body = *report}));
 }
 
 void LeaseWatch::take_saves(const Checkpoints& saves) {

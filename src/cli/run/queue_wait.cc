@@ -68,12 +68,11 @@ QueueWait::Outcome QueueWait::step() {
 
 // The first write in a new connection is the handle: an answer that was lost is given again.
 void QueueWait::ask() {
-  client::HttpRequest question{
-      .route = wire::Route::kSubmit, .lease = {}, .body = wire::encode(request_)};
+  client::HttpRequest question{.route = wire::Route::kSubmit, .lease = {}, .body = request_};
   if (handle_) {
     question = {.route = wire::Route::kReconnect,
                 .lease = to_text(*handle_),
-                .body = wire::encode(ReconnectBody{.restarts = restarts_})};
+                .body = ReconnectBody{.restarts = restarts_}};
   }
   asked_ = true;
   // What fails here fails again when the answer is read, and is handled there.
@@ -120,7 +119,7 @@ void QueueWait::park(bool parked) {
   if (!connection.ok()) return;
   static_cast<void>(connection->ask({.route = wire::Route::kPark,
                                      .lease = to_text(*handle_),
-                                     .body = wire::encode(ParkBody{.parked = parked})}));
+                                     .body = ParkBody{.parked = parked}}));
 }
 
 QueueWait::Outcome QueueWait::receive() {
@@ -257,10 +256,9 @@ QueueWait::Outcome QueueWait::reconnect_daemon(Instant now) {
 std::variant<std::optional<wire::LeaseAnswer>, ExitOutcome> QueueWait::claim(
     const Process& command, const std::function<void()>& meanwhile) {
   CHECK(handle_.has_value());
-  const client::HttpRequest question{
-      .route = wire::Route::kClaim,
-      .lease = to_text(*handle_),
-      .body = wire::encode(ClaimBody{.command = command, .restarts = restarts_})};
+  const client::HttpRequest question{.route = wire::Route::kClaim,
+                                     .lease = to_text(*handle_),
+                                     .body = ClaimBody{.command = command, .restarts = restarts_}};
   const Status sent = ports_.client.connection().begin(question);
   meanwhile();
   Result<client::Answer> answer =

@@ -192,10 +192,9 @@ void Runner::tell_save(const wire::LeaseAnswer& lease, const Saver& saver) {
   if (!report) return;
   Result<client::Connection> connection = ports_.client.another();
   if (!connection.ok()) return;
-  static_cast<void>(connection->ask({.route = wire::Route::kCheckpointed,
-                                     .lease = to_text(lease.view.handle),
-                                     .body = wire::encode(*report)},
-                                    kReportWithin));
+  static_cast<void>(connection->ask(
+      {.route = wire::Route::kCheckpointed, .lease = to_text(lease.view.handle), .body = *report},
+      kReportWithin));
 }
 
 // As its programs have charged it, to the byte; the daemon may not have looked in time.
@@ -264,10 +263,9 @@ std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const Ex
   if (!connection.ok()) return std::nullopt;
   const ExitBody body{
       .exit = exit, .leftovers = Supervisor::leftovers(), .restarts = lease.view.restarts};
-  const Result<client::Answer> answer = connection->ask({.route = wire::Route::kExit,
-                                                         .lease = to_text(lease.view.handle),
-                                                         .body = wire::encode(body)},
-                                                        kReportWithin);
+  const Result<client::Answer> answer = connection->ask(
+      {.route = wire::Route::kExit, .lease = to_text(lease.view.handle), .body = body},
+      kReportWithin);
   if (!answer.ok() || !answer->ok()) return std::nullopt;
   const Result<wire::LeaseAnswer> after = wire::decode_lease(answer->body);
   return after.ok() ? std::optional(after->view) : std::nullopt;

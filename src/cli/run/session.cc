@@ -195,7 +195,7 @@ ExitOutcome Session::run_inside() {
   const Result<client::Answer> answer =
       checked(client_).connection().ask({.route = wire::Route::kJoin,
                                          .lease = to_text(checked(joining_).view.handle),
-                                         .body = wire::encode(runner.process())});
+                                         .body = runner.process()});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
@@ -255,9 +255,9 @@ Result<std::vector<DeviceView>> Session::ask_devices() {
 ExitOutcome Session::tell_fit() {
   const Result<client::Answer> answer = checked(client_).connection().ask(
       {.route = wire::Route::kFit,
-       .body = wire::encode(RequestBody{.request = checked(plan_).request,
-                                        .names_priority = checked(plan_).names_priority,
-                                        .anchor = {}})});
+       .body = RequestBody{.request = checked(plan_).request,
+                           .names_priority = checked(plan_).names_priority,
+                           .anchor = {}}});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<FitView> fit = wire::decode_fit(answer->body);

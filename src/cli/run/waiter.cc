@@ -95,8 +95,7 @@ Result<std::vector<LeaseView>> Waiter::wait_for(Goal goal) {
 }
 
 Result<FitView> Waiter::wait_for_fit(const RequestBody& request) {
-  const client::HttpRequest question{
-      .route = wire::Route::kFit, .lease = {}, .body = wire::encode(request)};
+  const client::HttpRequest question{.route = wire::Route::kFit, .lease = {}, .body = request};
   bool listening = false;
   while (true) {
     if (!std::exchange(listening, true)) TRY_STATUS(begin(question));
