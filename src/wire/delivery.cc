@@ -2,17 +2,16 @@
 #include "wire/delivery.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/json_writer.h"
 #include "model/alert.h"
+#include "wire/field_reader.h"
+#include "wire/field_writer.h"
 #include "wire/json_reader.h"
 #include "wire/limits.h"
 
 namespace berth::wire {
 namespace {
-
-using Outcome = DeliveryOutcome::Kind;
 
 constexpr std::size_t kOutcomeMax = 4'096;  // Of the line.
 
@@ -114,31 +113,14 @@ Result<Delivery> decode_delivery(std::string_view line) {
 }
 
 std::string encode_outcome(const DeliveryOutcome& outcome) {
-  JsonWriter writer;
-  writer.begin_object().key("outcome").text(to_text(outcome.kind)).key("status");
-  if (outcome.status) {
-    writer.number(*outcome.status);
-  } else {
-    writer.null();
-  }
-  writer.key("retry_after_ms").milliseconds(outcome.retry_after);
-  return writer.key("reason").text(one_line(outcome.reason)).end_object().take() + "\n";
+  DeliveryOutcome told = outcome;
+  told.reason = one_line(told.reason);
+  return answer_text(told) + "\n";
 }
 
 Result<DeliveryOutcome> decode_outcome(std::string_view line) {
-  JsonDocument document(line, {.what = "berth-deliver's answer", .size_max = kOutcomeMax});
-  ObjectReader reader = document.root();
-  DeliveryOutcome outcome;
-  reader.require("outcome");
-  reader.word("outcome", outcome.kind);
-  if (const auto status = reader.number("status", {0, std::numeric_limits<std::uint32_t>::max()})) {
-    outcome.status = static_cast<std::uint32_t>(*status);
-  }
-  reader.milliseconds("retry_after_ms", outcome.retry_after);
-  reader.line("reason", outcome.reason);
-  reader.done();
-  TRY_STATUS(document.status());
-  return outcome;
+  return read_answer<DeliveryOutcome>(line,
+                                      {.what = "berth-deliver's answer", .size_max = kOutcomeMax});
 }
 
 }  // namespace berth::wire

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -68,6 +69,12 @@ constexpr auto words_of(DeliveryOutcome::Kind) {
   using enum DeliveryOutcome::Kind;
   return make_words<DeliveryOutcome::Kind>(
       {{kDelivered, "delivered"}, {kRetry, "retry"}, {kRefused, "refused"}});
+}
+constexpr auto fields_of(Is<DeliveryOutcome> auto*) {
+  using Outcome = DeliveryOutcome;
+  return fields({}, field("outcome", &Outcome::kind).required(side::kAnswer),
+                field("status", &Outcome::status), field("retry_after", &Outcome::retry_after),
+                field("reason", &Outcome::reason).of(TextForm::kLine).written(side::kAnswer));
 }
 
 /// {"outcome":"delivered"|"retry"|"refused","status":…,"retry_after_ms":…,"reason":…} and a line
