@@ -92,30 +92,28 @@ struct RouteRow {
   std::string_view query = {};  // Its parameters, as OpenAPI has them.
   std::string_view doc = {};
 
-  constexpr RouteRow called(std::string_view what) const {
-    return with([=](RouteRow& row) { row.name = what; });
-  }
-  constexpr RouteRow about(std::string_view text) const {
-    return with([=](RouteRow& row) { row.doc = text; });
-  }
+  constexpr RouteRow called(std::string_view text) const { return with(&RouteRow::name, text); }
+  constexpr RouteRow about(std::string_view text) const { return with(&RouteRow::doc, text); }
   constexpr RouteRow takes(std::string_view parameters) const {
-    return with([=](RouteRow& row) { row.query = parameters; });
+    return with(&RouteRow::query, parameters);
   }
   constexpr RouteRow answers(std::string_view noun, std::string_view text = {}) const {
-    return with([=](RouteRow& row) { row.answer = noun, row.answer_doc = text; });
+    return with(&RouteRow::answer, noun).with(&RouteRow::answer_doc, text);
   }
   constexpr RouteRow with_status(std::uint16_t number) const {
-    return with([=](RouteRow& row) { row.status = number; });
+    RouteRow changed = *this;
+    changed.status = number;
+    return changed;
   }
   /// As a stream of events: if that is accepted, or always where there is no other answer.
   constexpr RouteRow streams(std::string_view nouns, std::string_view text) const {
-    return with([=](RouteRow& row) { row.stream_of = nouns, row.stream_doc = text; });
+    return with(&RouteRow::stream_of, nouns).with(&RouteRow::stream_doc, text);
   }
 
  private:
-  constexpr RouteRow with(const auto& change) const {
+  constexpr RouteRow with(std::string_view RouteRow::* member, std::string_view text) const {
     RouteRow changed = *this;
-    change(changed);
+    changed.*member = text;
     return changed;
   }
 };
