@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coverage of a run: which faults were dealt and through which transitions leases went. A simulator
-// that no longer reaches one of them fails, instead of finding nothing for ever.
+// Coverage of a run: which faults were dealt, and what was written. Each kind of record counts, and
+// each word and flag that a record of it can say: the tables of fields name them (base/fields.h). A
+// simulator that no longer reaches one of them fails, instead of finding nothing for ever.
 #pragma once
 
 #include <array>
@@ -8,6 +9,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/words.h"
+#include "model/record.h"
 
 namespace berth::sim {
 
@@ -43,98 +48,108 @@ enum class Fault : std::uint8_t {
   kMoveFails,           // The driver refuses to move memory, and nothing changes.
   kMoveCut,             // A mover ends with its daemon, at any point of its work.
 };
-inline constexpr std::size_t kFaultCount = 30;
+constexpr auto words_of(Fault) {
+  using enum Fault;
+  return make_words<Fault>({{kClientHangsUp, "client hangs up"},
+                            {kClientKilled, "client killed"},
+                            {kCommandKilled, "command killed"},
+                            {kNeverClaims, "never claims"},
+                            {kIgnoresTerm, "ignores SIGTERM"},
+                            {kOutlives, "child outlives command"},
+                            {kDoubleFork, "double fork"},
+                            {kMessageSlow, "message slow"},
+                            {kMessageCut, "message cut"},
+                            {kMessageTwice, "message twice"},
+                            {kReaderStalls, "reader stalls"},
+                            {kDaemonKilled, "daemon killed"},
+                            {kDaemonKilledInside, "daemon killed inside"},
+                            {kPowerCut, "power cut"},
+                            {kWriteTorn, "write torn"},
+                            {kWriteFails, "write fails"},
+                            {kDiskFull, "disk full"},
+                            {kWallJump, "wall time jumps"},
+                            {kUnmanagedGrows, "unmanaged process grows"},
+                            {kProbeSlow, "probe slow"},
+                            {kProbeFails, "probe fails"},
+                            {kDriverGone, "driver gone"},
+                            {kDriverLies, "driver lies"},
+                            {kDeviceLost, "device lost"},
+                            {kSlowTeardown, "slow teardown"},
+                            {kLeak, "leak"},
+                            {kPidReused, "pid reused"},
+                            {kSettingsChanged, "settings changed"},
+                            {kMoveFails, "move fails"},
+                            {kMoveCut, "move cut"}});
+}
+inline constexpr std::size_t kFaultCount = kWordsOf<Fault>.size();
 
-enum class Transition : std::uint8_t {
-  kQueued,
-  kPassed,
-  kParked,
-  kUnparked,
-  kWithdrawn,  // Ended while waiting.
-  kGranted,
-  kGrantedPassing,  // Before a request that was ahead of it.
-  kLapsed,
-  kClaimed,
-  kShrunk,
-  kGrown,
-  kGrowthQueued,
-  kGrowthDropped,
-  kRenewed,
-  kMemberSeen,
-  kMemberGone,
-  kCommandEnded,
-  kRevoked,
-  kReleasing,
-  kSaveAsked,
-  kSaveEnded,
-  kEndedOk,
-  kEndedFailed,
-  kEndedKilled,
-  kEndedCancelled,
-  kEndedLimit,
-  kEndedRefused,
-  kEndedLost,
-  kEndedOverBudget,
-  kEndedDetached,
-  kSuspendBegun,
-  kSuspended,
-  kSuspendUndone,
-  kResumeQueued,
-  kResumeBegun,
-  kResumed,
-  kRequeueAsked,
-  kRequeueBegun,
-  kRequeueDropped,
-  kRequeued,
-  kFrozen,
-  kThawed,
-  kTurnEnded,  // Suspended because its turn was over,
-  kTurnTaken,  // and on the way back for the next.
-  kMeasureBegun,
-  kMeasureConfirmed,
-  kMeasureFailed,
-  kMeasureRefused,
-  kPaused,
-  kMoved,         // To other devices.
-  kProgressTold,  // By its program.
+/// What a record means only where it is written, or no record tells.
+enum class Moment : std::uint8_t {
+  kWithdrawn,      // Ended while it waited.
+  kShrunk,         // Resized to no more on any device,
+  kGrown,          // or to more.
+  kRenewed,        // Not for the first time.
+  kSuspendUndone,  // Resumed before it was away.
+  kTurnTaken,      // On the way back for its next turn.
+  kProgressTold,   // By its program.
 };
-inline constexpr std::size_t kTransitionCount = 51;
-
-std::string_view to_text(Fault fault);
-std::string_view to_text(Transition transition);
+constexpr auto words_of(Moment) {
+  using enum Moment;
+  return make_words<Moment>({{kWithdrawn, "withdrawn"},
+                             {kShrunk, "shrunk"},
+                             {kGrown, "grown"},
+                             {kRenewed, "renewed"},
+                             {kSuspendUndone, "suspend undone"},
+                             {kTurnTaken, "turn taken"},
+                             {kProgressTold, "progress told"}});
+}
 
 class Coverage {
  public:
+  Coverage();
   void dealt(Fault fault) { ++faults_[static_cast<std::size_t>(fault)]; }
-  void reached(Transition transition) { ++transitions_[static_cast<std::size_t>(transition)]; }
+  void wrote(const Fact& fact);
+  void reached(Moment moment) { ++moments_[static_cast<std::size_t>(moment)]; }
 
+  /// How many, of any kind.
   std::uint64_t faults() const;
-  const std::array<std::uint64_t, kFaultCount>& by_fault() const { return faults_; }
-  const std::array<std::uint64_t, kTransitionCount>& by_transition() const { return transitions_; }
+  friend bool operator==(const Coverage&, const Coverage&) = default;
 
  private:
+  friend class CoverageOfSeeds;
+
   std::array<std::uint64_t, kFaultCount> faults_{};
-  std::array<std::uint64_t, kTransitionCount> transitions_{};
+  std::vector<std::uint64_t> marks_;  // Of what can be written, in the order of the fields.
+  std::array<std::uint64_t, kWordsOf<Moment>.size()> moments_{};
 };
 
 /// How many seeds reached each, and how often in all.
 class CoverageOfSeeds {
  public:
+  CoverageOfSeeds();
   void add(const Coverage& coverage);
   /// The first that fewer than one seed in a hundred reached; empty if there is none.
-  std::string_view missed() const;
+  std::string missed() const;
   void print() const;
   /// How often each fault was dealt, in one line: "NAME TIMES, ...".
   std::string faults_told() const;
 
  private:
   struct Row {
+    std::string name;
+    bool is_wanted = true;
     std::uint64_t seeds = 0;
     std::uint64_t times = 0;
   };
+  struct Table {
+    std::string title;
+    std::vector<Row> rows;
+    void add(const auto& times);
+  };
   std::uint64_t seeds_ = 0;
-  std::array<Row, kFaultCount> faults_{};
-  std::array<Row, kTransitionCount> transitions_{};
+  Table faults_;
+  Table marks_;
+  Table moments_;
 };
 
 }  // namespace berth::sim

@@ -152,7 +152,7 @@ void InvariantChecker::on_progress(const core::ReportProgress& report) {
   if (lease == nullptr || lease->state != ReferenceLease::State::kClaimed) return;
   observations_.known[report.lease].reported_end =
       core::ReportedEnd{.at = now().instant, .left = checked(report.body.left)};
-  context_.coverage.reached(Transition::kProgressTold);
+  context_.coverage.reached(Moment::kProgressTold);
 }
 
 void InvariantChecker::on_disconnect(server::ConnectionId connection) {

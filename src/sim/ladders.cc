@@ -110,18 +110,6 @@ std::optional<Duration> AboveBudget::lasted(LeaseId lease) const {
   return found == since_.end() ? std::nullopt : std::optional(last_ - found->second);
 }
 
-Transition transition_of(MeasureOutcome outcome) {
-  switch (outcome) {
-    case MeasureOutcome::kConfirmed:
-      return Transition::kMeasureConfirmed;
-    case MeasureOutcome::kFailed:
-      return Transition::kMeasureFailed;
-    case MeasureOutcome::kRefused:
-      break;
-  }
-  return Transition::kMeasureRefused;
-}
-
 std::string check_measure(const Observations& observations, const ReferenceLease& before,
                           const MeasureBegun& fact, core::Now now) {
   const auto broken = [&](std::string_view what) {

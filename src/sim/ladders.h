@@ -15,7 +15,6 @@
 #include "model/ladder.h"
 #include "model/lease.h"
 #include "model/record.h"
-#include "sim/coverage.h"
 
 namespace berth::sim {
 
@@ -54,7 +53,6 @@ class AboveBudget {
   Instant last_;
 };
 
-Transition transition_of(MeasureOutcome outcome);
 /// A measure that was just written; `before` is how the lease stood before.
 std::string check_measure(const Observations& observations, const ReferenceLease& before,
                           const MeasureBegun& fact, core::Now now);

@@ -15,14 +15,6 @@ namespace {
 using State = ReferenceLease::State;
 using Away = ReferenceLease::Away;
 
-// Both are in one order.
-Transition ended_as(EndResult result) {
-  static_assert(static_cast<int>(Transition::kEndedDetached) -
-                    static_cast<int>(Transition::kEndedOk) ==
-                static_cast<int>(EndResult::kDetached));
-  return static_cast<Transition>(static_cast<int>(Transition::kEndedOk) + static_cast<int>(result));
-}
-
 // What a lease of a snapshot is.
 ReferenceLease restored(const LeaseRestored& fact) {
   const LeaseView& view = fact.view;
@@ -117,8 +109,8 @@ struct ReferenceModel::Applier {
     ReferenceLease* found = lease(id);
     return found != nullptr && found->state == State::kWaiting ? found : nullptr;
   }
-  bool reached(Transition transition) const {
-    coverage.reached(transition);
+  bool reached(Moment moment) const {
+    coverage.reached(moment);
     return true;
   }
 
@@ -132,19 +124,19 @@ struct ReferenceModel::Applier {
     lease.supervisor = fact.supervisor;
     lease.request = fact.request;
     lease.queued_at = record.at;
-    return reached(Transition::kQueued);
+    return true;
   }
   bool operator()(const RequestPassed& fact) const {
     ReferenceLease* found = waiting(fact.id);
     if (found == nullptr) return false;
     if (!found->passed_since) found->passed_since = record.at;
-    return reached(Transition::kPassed);
+    return true;
   }
   bool operator()(const RequestParked& fact) const {
     ReferenceLease* found = waiting(fact.id);
     if (found == nullptr) return false;
     found->parked = fact.parked;
-    return reached(fact.parked ? Transition::kParked : Transition::kUnparked);
+    return true;
   }
   bool operator()(const LeaseGranted& fact) const {
     ReferenceLease* found = waiting(fact.id);
@@ -153,8 +145,7 @@ struct ReferenceModel::Applier {
     found->parts = fact.parts;
     found->granted_at = found->runs_since = record.at;
     found->passed_others = fact.passed_others;
-    if (fact.passed_others) coverage.reached(Transition::kGrantedPassing);
-    return reached(Transition::kGranted);
+    return true;
   }
   bool operator()(const OfferLapsed& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -167,7 +158,7 @@ struct ReferenceModel::Applier {
     found->parts.clear();
     found->passed_others = false;
     found->passed_since.reset();
-    return reached(Transition::kLapsed);
+    return true;
   }
   bool operator()(const LeaseClaimed& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -176,20 +167,20 @@ struct ReferenceModel::Applier {
     found->limited_from = record.at;
     found->command = fact.command;
     if (fact.command) found->belonged.insert(*fact.command);
-    return reached(Transition::kClaimed);
+    return true;
   }
   bool operator()(const MemberSeen& fact) const {
     ReferenceLease* found = lease(fact.id);
     if (found == nullptr || found->state == State::kWaiting) return false;
     found->members.insert(fact.process);
     found->belonged.insert(fact.process);
-    return reached(Transition::kMemberSeen);
+    return true;
   }
   bool operator()(const MemberGone& fact) const {
     ReferenceLease* found = lease(fact.id);
     if (found == nullptr || found->members.erase(fact.process) == 0) return false;
     if (found->command_ended && found->holds()) found->ended_at = record.at;
-    return reached(Transition::kMemberGone);
+    return true;
   }
   bool operator()(const CommandEnded& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -198,7 +189,7 @@ struct ReferenceModel::Applier {
       if (found->holds()) found->ended_at = record.at;
     }
     // An exit status may be told after the end.
-    return (found != nullptr || fact.exit) && reached(Transition::kCommandEnded);
+    return found != nullptr || fact.exit;
   }
   bool operator()(const LeaseResized& fact) const {
     ReferenceLease* found = holding(fact.id);
@@ -214,27 +205,27 @@ struct ReferenceModel::Applier {
     found->request.vram =
         fact.share == Share::kExclusive ? Bytes{} : fact.parts.front().budget;  // Requeued, too.
     found->growing = false;
-    return reached(grows ? Transition::kGrown : Transition::kShrunk);
+    return reached(grows ? Moment::kGrown : Moment::kShrunk);
   }
   bool operator()(const GrowthQueued& fact) const {
     ReferenceLease* found = holding(fact.id);
     if (found == nullptr) return false;
     found->growing = true;
     found->growth_until = fact.until;
-    return reached(Transition::kGrowthQueued);
+    return true;
   }
   bool operator()(const GrowthDropped& fact) const {
     ReferenceLease* found = holding(fact.id);
     if (found == nullptr || !found->growing) return false;
     found->growing = false;
-    return reached(Transition::kGrowthDropped);
+    return true;
   }
   bool operator()(const LeaseRenewed& fact) const {
     ReferenceLease* found = holding(fact.id);
     if (found == nullptr) return false;
     const bool again = found->expires.has_value();
     found->expires = fact.expires;
-    return !again || reached(Transition::kRenewed);
+    return !again || reached(Moment::kRenewed);
   }
   bool operator()(const LeaseRevoked& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -244,7 +235,7 @@ struct ReferenceModel::Applier {
     const bool is_one = found->measures.is_under_way(Measure::kKill);
     if (fact.result == EndResult::kOverBudget && !is_one) return false;
     found->kill_at = fact.kill_at;
-    return reached(Transition::kRevoked);
+    return true;
   }
   bool operator()(const LeaseReleasing& fact) const {
     ReferenceLease* found = holding(fact.id);
@@ -254,14 +245,14 @@ struct ReferenceModel::Applier {
     found->releasing_since = record.at;
     found->growing = false;
     found->end_pause();
-    return reached(Transition::kReleasing);
+    return true;
   }
   bool operator()(const LeaseEnded& fact) const {
     ReferenceLease* found = lease(fact.id);
     if (found == nullptr) return false;
-    if (found->state == State::kWaiting) coverage.reached(Transition::kWithdrawn);
+    if (found->state == State::kWaiting) coverage.reached(Moment::kWithdrawn);
     self.leases_.erase(fact.id);
-    return reached(ended_as(fact.result));
+    return true;
   }
   bool operator()(const CheckpointAsked& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -269,7 +260,7 @@ struct ReferenceModel::Applier {
     if (!found->request.checkpoint || fact.number != found->saves + 1) return false;
     found->saving = found->saves = fact.number;
     found->saving_since = record.at;
-    return reached(Transition::kSaveAsked);
+    return true;
   }
   bool operator()(const CheckpointEnded& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -277,7 +268,7 @@ struct ReferenceModel::Applier {
     found->saving.reset();
     found->saved_as = fact.outcome;
     found->requeue_since = record.at;
-    return reached(Transition::kSaveEnded);
+    return true;
   }
   bool operator()(const UsageRestored&) const { return true; }
   bool operator()(const CommandRestored&) const { return false; }
@@ -290,8 +281,7 @@ struct ReferenceModel::Applier {
     found->away_since = record.at;
     found->away_used = fact.used.front();
     found->turn = fact.turn;
-    if (fact.turn) coverage.reached(Transition::kTurnEnded);
-    return reached(Transition::kSuspendBegun);
+    return true;
   }
   // Somebody else waits for a turn.
   bool may_lose_turn(const ReferenceLease& lease) const {
@@ -315,14 +305,14 @@ struct ReferenceModel::Applier {
     if (!fact.used.empty()) found->away_used = fact.used.front();
     found->away = Away::kSuspended;
     found->stands_since = record.at;
-    return reached(Transition::kSuspended);
+    return true;
   }
   bool operator()(const ResumeQueued& fact) const {
     ReferenceLease* found = holding(fact.id);
     if (found == nullptr || found->away != Away::kSuspended) return false;
     found->wanted_back = fact.queued;
     if (fact.queued) found->goes_on();
-    return reached(Transition::kResumeQueued);
+    return true;
   }
   bool operator()(const ResumeBegun& fact) const {
     ReferenceLease* found = holding(fact.id);
@@ -330,8 +320,8 @@ struct ReferenceModel::Applier {
     found->away = Away::kSwappingIn;
     found->returns_since = record.at;
     found->wanted_back = false;
-    if (found->turn) coverage.reached(Transition::kTurnTaken);
-    return reached(Transition::kResumeBegun);
+    if (found->turn) coverage.reached(Moment::kTurnTaken);
+    return true;
   }
   bool operator()(const LeaseResumed& fact) const {
     ReferenceLease* found = holding(fact.id);
@@ -348,7 +338,7 @@ struct ReferenceModel::Applier {
     if (!was_away) found->undone_at = record.at;
     found->goes_on();
     found->moved_from.clear();
-    return reached(was_away ? Transition::kResumed : Transition::kSuspendUndone);
+    return was_away || reached(Moment::kSuspendUndone);
   }
   bool operator()(const LeaseMoved& fact) const {
     ReferenceLease* found = holding(fact.id);
@@ -357,7 +347,7 @@ struct ReferenceModel::Applier {
                      found->request.share != Share::kSlice;
     if (!may) return false;
     found->put_on(fact.devices);
-    return reached(Transition::kMoved);
+    return true;
   }
   bool operator()(const RequeueAsked& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -366,7 +356,7 @@ struct ReferenceModel::Applier {
     found->requeuing = true;
     found->unsaved = fact.unsaved;
     found->requeue_since = record.at;
-    return reached(Transition::kRequeueAsked);
+    return true;
   }
   bool operator()(const RequeueBegun& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -375,7 +365,7 @@ struct ReferenceModel::Applier {
     const bool saved = found->saved_as == CheckpointOutcome::kSaved;
     if (found->request.checkpoint && !saved && !found->unsaved) return false;
     found->stop_at = fact.kill_at;
-    return reached(Transition::kRequeueBegun);
+    return true;
   }
   bool operator()(const RequeueDropped& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -383,7 +373,7 @@ struct ReferenceModel::Applier {
     found->requeuing = found->unsaved = false;
     if (found->stop_at) found->limited_from = record.at;
     found->stop_at.reset();
-    return reached(Transition::kRequeueDropped);
+    return true;
   }
   bool operator()(const LeaseRequeued& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -402,14 +392,14 @@ struct ReferenceModel::Applier {
     waits.restarts = found->restarts + 1;
     waits.measures = found->measures;
     *found = std::move(waits);
-    return reached(Transition::kRequeued);
+    return true;
   }
   bool operator()(const LeaseFrozen& fact) const {
     ReferenceLease* found = lease(fact.id);
     if (found == nullptr || found->state != State::kClaimed || found->frozen) return false;
     if (found->away == Away::kSwappingOut || found->away == Away::kSwappingIn) return false;
     found->frozen = true;
-    return reached(Transition::kFrozen);
+    return true;
   }
   bool operator()(const LeaseThawed& fact) const {
     ReferenceLease* found = lease(fact.id);
@@ -418,23 +408,23 @@ struct ReferenceModel::Applier {
     found->stands_since = record.at;
     const bool comes = found->wanted_back || found->away == Away::kSwappingIn;
     if (found->away == Away::kNo || comes) found->goes_on();
-    return reached(Transition::kThawed);
+    return true;
   }
   bool operator()(const LeasePaused& fact) const {
     ReferenceLease* found = lease(fact.id);
     if (found == nullptr || (found->away == Away::kNo && !found->frozen)) return false;
     found->paused = true;
     found->paused_until = fact.until;
-    return reached(Transition::kPaused);
+    return true;
   }
   bool operator()(const MeasureBegun& fact) const {
     ReferenceLease* found = lease(fact.id);
     const bool runs = found != nullptr && found->state == State::kClaimed;
-    return runs && found->measures.begin(fact, record.at) && reached(Transition::kMeasureBegun);
+    return runs && found->measures.begin(fact, record.at);
   }
   bool operator()(const MeasureEnded& fact) const {
     ReferenceLease* found = lease(fact.id);
-    return found != nullptr && found->measures.end(fact) && reached(transition_of(fact.outcome));
+    return found != nullptr && found->measures.end(fact);
   }
   // These make up a snapshot and come in no other way.
   bool operator()(const LeaseRestored&) const { return false; }
@@ -446,7 +436,10 @@ std::string ReferenceModel::apply(const Record& record, Coverage& coverage) {
     return fmt::format("record {} was written after record {}", record.sequence, last_sequence_);
   }
   last_sequence_ = record.sequence;
-  if (std::visit(Applier{*this, record, coverage}, record.fact)) return {};
+  if (std::visit(Applier{*this, record, coverage}, record.fact)) {
+    coverage.wrote(record.fact);
+    return {};
+  }
   return fmt::format("record {} ({}) cannot follow what was written before it", record.sequence,
                      name_of(record.fact));
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/sanitizers.h"
+#include "model/record.h"
 
 namespace berth::sim {
 namespace {
@@ -23,7 +24,7 @@ TEST(Seeds, OneSeedIsOneWorldHoweverOftenItRuns) {
     EXPECT_EQ(once.broken, "");
     EXPECT_EQ(once.trace_hash, again.trace_hash);
     EXPECT_EQ(once.events, again.events);
-    EXPECT_EQ(once.coverage.by_transition(), again.coverage.by_transition());
+    EXPECT_EQ(once.coverage, again.coverage);
   }
 }
 
@@ -85,13 +86,30 @@ TEST(Seeds, EverySeedThatRunsCounts) {
 TEST(Coverage, WhatFewerThanOneSeedInAHundredReachedIsMissed) {
   Coverage all;
   for (std::size_t i = 0; i < kFaultCount; ++i) all.dealt(static_cast<Fault>(i));
-  for (std::size_t i = 0; i < kTransitionCount; ++i) all.reached(static_cast<Transition>(i));
+  all.wrote(RequestQueued{});
   CoverageOfSeeds seeds;
   seeds.add(all);
   for (int i = 0; i < 99; ++i) seeds.add({});
-  EXPECT_EQ(seeds.missed(), "");
+  EXPECT_EQ(seeds.missed(), "request_passed");
   seeds.add({});
   EXPECT_EQ(seeds.missed(), "client hangs up");
+}
+
+// A field that is added to a record, or a word to one of its enumerations, has to be reached.
+TEST(Coverage, EachWordThatARecordCanSayIsToBeWritten) {
+  Coverage all;
+  for (std::size_t i = 0; i < kFaultCount; ++i) all.dealt(static_cast<Fault>(i));
+  const auto missed = [&] {
+    CoverageOfSeeds seeds;
+    seeds.add(all);
+    return seeds.missed();
+  };
+  all.wrote(RequestQueued{});
+  all.wrote(RequestPassed{});
+  all.wrote(RequestParked{.parked = true});
+  EXPECT_EQ(missed(), "request_parked not parked");
+  all.wrote(RequestParked{.parked = false});
+  EXPECT_EQ(missed(), "lease_granted");
 }
 
 // So that what several ranges dealt can be added up.

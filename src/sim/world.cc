@@ -19,21 +19,6 @@ constexpr std::uint64_t kSessionsLeast = 8;
 constexpr std::uint64_t kFaultsLeast = 20;
 constexpr std::uint64_t kAuditEveryFarOn = 5'000;  // Events.
 
-// What strikes from outside, at any time. The other faults happen where their cause does.
-constexpr std::array kFates = {
-    Fault::kDaemonKilled, Fault::kDaemonKilledInside, Fault::kPowerCut,
-    Fault::kWriteTorn,    Fault::kWriteFails,         Fault::kDiskFull,
-    Fault::kWallJump,     Fault::kUnmanagedGrows,     Fault::kDriverGone,
-    Fault::kDeviceLost,   Fault::kSettingsChanged,
-};
-
-constexpr std::array kEndsOfDaemon = {
-    Fault::kDaemonKilled,
-    Fault::kDaemonKilledInside,
-    Fault::kPowerCut,
-    Fault::kWriteTorn,
-};
-
 Plan plan_for(Random& random, Duration span) {
   Plan plan = draw_plan(random);
   if (span > Duration{}) plan.sample_interval = seconds(1);
@@ -178,62 +163,67 @@ void World::begin_session() {
   sessions_.back()->start(parent);
 }
 
+// What strikes from outside, at any time. The other faults happen where their cause does.
+struct World::Fate {
+  Fault fault;
+  void (World::*strike)();
+  bool ends_daemon = false;
+};
+
 void World::fate_strikes() {
+  static constexpr std::array kFates = {
+      Fate{Fault::kDaemonKilled, &World::kill_daemon, true},
+      Fate{Fault::kDaemonKilledInside, &World::kill_daemon_inside, true},
+      Fate{Fault::kPowerCut, &World::perhaps_cut_power, true},
+      Fate{Fault::kWriteTorn, &World::tear_write, true},
+      Fate{Fault::kWriteFails, &World::fail_write},
+      Fate{Fault::kDiskFull, &World::fill_disk},
+      Fate{Fault::kWallJump, &World::jump_wall},
+      Fate{Fault::kUnmanagedGrows, &World::unmanaged_starts},
+      Fate{Fault::kDriverGone, &World::lose_driver},
+      Fate{Fault::kDeviceLost, &World::lose_device},
+      Fate{Fault::kSettingsChanged, &World::change_settings},
+  };
   if (env_.finishing) return;
   context_.clock.after(until_next(milliseconds(10), seconds(2)), [this] { fate_strikes(); });
-  const Fault fault = kFates[context_.random.below(kFates.size())];
-  if (context_.random.chance(plan_.rate(fault) * 3)) inject(fault);
+  const Fate& fate = kFates[context_.random.below(kFates.size())];
+  if (!context_.random.chance(plan_.rate(fate.fault) * 3)) return;
+  if (!fate.ends_daemon || span_.daemon_may_end(context_.clock.elapsed())) (this->*fate.strike)();
 }
 
-void World::inject(Fault fault) {
-  const bool is_end = std::ranges::find(kEndsOfDaemon, fault) != kEndsOfDaemon.end();
-  if (is_end && !span_.daemon_may_end(context_.clock.elapsed())) return;
-  switch (fault) {
-    case Fault::kDaemonKilled:
-      if (!daemon_.running()) return;
-      context_.record_fault(fault);
-      daemon_.die();
-      break;
-    case Fault::kDaemonKilledInside:
-      daemon_.die_at_door(1 + context_.random.below(200));
-      break;
-    case Fault::kWriteTorn:
-      disk_.tear_next();
-      break;
-    case Fault::kWriteFails:
-      disk_.fail_next();
-      break;
-    case Fault::kPowerCut:
-      if (context_.random.chance(200)) cut_power();
-      break;
-    case Fault::kDiskFull:
-      fill_disk();
-      break;
-    case Fault::kWallJump:
-      context_.record_fault(fault);
-      context_.clock.jump_wall(static_cast<std::int64_t>(context_.random.below(20'000'000)) -
-                               10'000'000);
-      break;
-    case Fault::kUnmanagedGrows:
-      unmanaged_starts();
-      break;
-    case Fault::kDriverGone:
-      lose_driver();
-      break;
-    case Fault::kDeviceLost:
-      lose_device();
-      break;
-    default: {
-      context_.record_fault(Fault::kSettingsChanged);
-      core::Settings settings = draw_settings(context_.random, plan_.devices);
-      settings.unmanaged = plan_.settings.unmanaged;
-      daemon_.configure(settings);
-      break;
-    }
-  }
+void World::kill_daemon() {
+  if (!daemon_.running()) return;
+  context_.record_fault(Fault::kDaemonKilled);
+  daemon_.die();
 }
 
-void World::cut_power() {
+void World::kill_daemon_inside() {
+  daemon_.die_at_door(1 + context_.random.below(200));
+}
+
+void World::tear_write() {
+  disk_.tear_next();
+}
+
+void World::fail_write() {
+  disk_.fail_next();
+}
+
+void World::jump_wall() {
+  context_.record_fault(Fault::kWallJump);
+  context_.clock.jump_wall(static_cast<std::int64_t>(context_.random.below(20'000'000)) -
+                           10'000'000);
+}
+
+void World::change_settings() {
+  context_.record_fault(Fault::kSettingsChanged);
+  core::Settings settings = draw_settings(context_.random, plan_.devices);
+  settings.unmanaged = plan_.settings.unmanaged;
+  daemon_.configure(settings);
+}
+
+void World::perhaps_cut_power() {
+  if (!context_.random.chance(200)) return;
   context_.record_fault(Fault::kPowerCut);
   daemon_.die();
   processes_.power_cut();

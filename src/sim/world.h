@@ -39,6 +39,8 @@ class World {
   Outcome run();
 
  private:
+  struct Fate;
+
   void begin_far_on();
   void measure();
   void spell_begins();
@@ -49,8 +51,13 @@ class World {
   void session_arrives();
   void begin_session();
   void fate_strikes();
-  void inject(Fault fault);
-  void cut_power();
+  void kill_daemon();
+  void kill_daemon_inside();
+  void perhaps_cut_power();
+  void tear_write();
+  void fail_write();
+  void jump_wall();
+  void change_settings();
   void fill_disk();
   void lose_driver();
   void lose_device();
