@@ -24,7 +24,7 @@ double seconds_of(Duration time) {
 }
 
 bool is_charged(const ReferenceLease& lease) {
-  return lease.holds() && lease.away != ReferenceLease::Away::kSuspended;
+  return lease.holds() && !lease.is_away(ReferenceLease::Away::kSuspended);
 }
 
 /// Whose turn it is may have changed within the last second, in which nobody looked. `drift`: how
@@ -102,7 +102,7 @@ std::string Fairness::check_order(const Observations& observations,
     const ReferenceLease* lease = observations.journal.find(id);
     if (lease == nullptr || lease->state != ReferenceLease::State::kWaiting) return {};
     // Who has waited for too long comes before everybody.
-    if (lease->queued_at + observations.settings.starve_after <= now + seconds(1)) return {};
+    if (lease->queued_at() + observations.settings.starve_after <= now + seconds(1)) return {};
     const bool whole = lease->request.share == Share::kExclusive;
     const double bytes = whole ? kWholeDevice : static_cast<double>(lease->request.vram.value);
     wanted.push_back({lease->user, lease->request.session, bytes * kGrantCounts});

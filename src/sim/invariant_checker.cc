@@ -56,7 +56,9 @@ LeaseId lease_of(const Fact& fact) {
 // It has ended, and of what it still has the driver lists nothing.
 bool finds_free(const Observations& observations, const ReferenceLease& lease,
                 const Sample& sample) {
-  if (!lease.releasing_since || *lease.releasing_since > sample.asked_at) return false;
+  const bool has_ended = lease.state == ReferenceLease::State::kReleasing &&
+                         lease.times.of<LeaseReleasing>() <= sample.asked_at;
+  if (!has_ended) return false;
   return std::ranges::all_of(lease.parts, [&](const Part& part) {
     const auto seen = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
     if (seen == sample.devices.end() || seen->lost || !seen->processes) return false;
@@ -177,8 +179,8 @@ void InvariantChecker::moves_back(LeaseId lease, bool begins) {
   }
   observations_.coming_back.insert(lease);
   const ReferenceLease* known = observations_.journal.find(lease);
-  const bool asked = known == nullptr || known->away != ReferenceLease::Away::kSwappingIn ||
-                     known->returns_since <= observations_.last_asked_at;
+  const bool asked = known == nullptr || !known->is_away(ReferenceLease::Away::kSwappingIn) ||
+                     known->times.of<ResumeBegun>() <= observations_.last_asked_at;
   if (!asked) {
     context_.fail(
         fmt::format("lease {} is moved back, and the driver was not asked since its room "
@@ -196,7 +198,7 @@ void InvariantChecker::sampled(const Sample& sample) {
   if (sample.trouble.empty()) {
     observations_.last_asked_at = sample.asked_at;
     for (const auto& [id, lease] : observations_.journal.leases()) {
-      const bool there = lease.holds() && lease.away == ReferenceLease::Away::kNo;
+      const bool there = lease.holds() && lease.is_away(ReferenceLease::Away::kNo);
       if (there) observations_.known[id].largest.clear();
       if (finds_free(observations_, lease, sample)) observations_.known[id].found_free = true;
     }

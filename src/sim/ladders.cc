@@ -32,7 +32,7 @@ Ladder ladder_in_force(const core::Settings& settings, const Request& request, C
 // written as gone before the answer came.
 bool may_belong(const ReferenceLease& lease, const ProcessSample& process) {
   const auto names = [&](const Process& one) {
-    return one == lease.supervisor || lease.belonged.contains(one);
+    return one == lease.supervisor || lease.members.ever.contains(one);
   };
   return !process.alive || process.env_lease == lease.handle || names(process.process) ||
          std::ranges::any_of(process.ancestors, names);

@@ -20,7 +20,7 @@ LeaseState public_state(const ReferenceLease& lease) {
       return LeaseState::kWaiting;
     case State::kOffered:
     case State::kClaimed:
-      return lease.away == Away::kSuspended || lease.away == Away::kSwappingIn
+      return lease.is_away(Away::kSuspended) || lease.is_away(Away::kSwappingIn)
                  ? LeaseState::kSuspended
                  : LeaseState::kHeld;
     case State::kReleasing:
@@ -42,13 +42,13 @@ std::string mismatch(const ReferenceLease& said, const LeaseView& view, bool beh
   if (public_state(said) != view.state) return differ("the state");
   if (is_held && view.flags.unclaimed != (said.state == State::kOffered))
     return differ("the claim");
-  if (said.parked != view.flags.parked) return differ("parked");
-  if (said.frozen != view.flags.frozen) return differ("frozen");
-  if (said.saving.has_value() != view.flags.checkpointing) return differ("the save");
-  if (said.requeuing != view.flags.requeuing) return differ("the requeue");
-  if (said.restarts != view.restarts) return differ("the restarts");
-  if (said.command != view.command) return differ("the command");
-  if (said.members != std::set<Process>(view.members.begin(), view.members.end())) {
+  if (said.place.parked != view.flags.parked) return differ("parked");
+  if (said.pause.frozen != view.flags.frozen) return differ("frozen");
+  if (said.save.number.has_value() != view.flags.checkpointing) return differ("the save");
+  if (said.requeue.asked.has_value() != view.flags.requeuing) return differ("the requeue");
+  if (said.requeue.restarts != view.restarts) return differ("the restarts");
+  if (said.members.command != view.command) return differ("the command");
+  if (said.members.processes != std::set<Process>(view.members.begin(), view.members.end())) {
     return differ("the members");
   }
   const bool same_parts =

@@ -22,7 +22,8 @@ constexpr Duration kSlack = milliseconds(20);
 bool is_member_or_below(const Observations& observations, const ReferenceLease& lease,
                         Process process) {
   const auto names = [&](const Process& one) {
-    return one == lease.command || one == lease.supervisor || lease.members.contains(one);
+    return one == lease.members.command || one == lease.supervisor ||
+           lease.members.processes.contains(one);
   };
   return names(process) || std::ranges::any_of(observations.processes.ancestors(process), names);
 }
@@ -39,7 +40,8 @@ bool is_adopted(const Observations& observations, const Device& device, Process 
 /// back: nobody can know of more than its budget.
 bool is_unknown(const Observations& observations, const ReferenceLease& lease) {
   if (lease.state != ReferenceLease::State::kReleasing) return false;
-  const Instant since = std::max(checked(lease.releasing_since), observations.of(lease.id).back_at);
+  const Instant since =
+      std::max(lease.times.of<LeaseReleasing>(), observations.of(lease.id).back_at);
   return since > observations.last_asked_at && lease.shrunk_at <= observations.last_asked_at;
 }
 
@@ -48,7 +50,7 @@ bool is_unknown(const Observations& observations, const ReferenceLease& lease) {
 bool is_taken_for_anothers(const Observations& observations, const Device& device, const Use& use) {
   return use.ended && std::ranges::any_of(observations.journal.leases(), [&](const auto& entry) {
            const ReferenceLease& lease = entry.second;
-           return lease.budget_on(device.id) > Bytes{} && lease.had_pid(use.process.pid);
+           return lease.budget_on(device.id) > Bytes{} && lease.members.had_pid(use.process.pid);
          });
 }
 
@@ -93,7 +95,7 @@ std::string broken_on_device(const Observations& observations, const ReferenceLe
   const Bytes budgets = observations.journal.budgets_on(device.id);
   // The reserve, which was raised since, is kept for others.
   const bool resumes_alone =
-      lease.away == ReferenceLease::Away::kSwappingIn && budgets == lease.budget_on(device.id);
+      lease.is_away(ReferenceLease::Away::kSwappingIn) && budgets == lease.budget_on(device.id);
   if (budgets + observations.reserve_on(device.id) > device.capacity && !resumes_alone) {
     return fmt::format("budgets of {} on a device of {} with {} in reserve", budgets.value,
                        device.capacity.value, observations.reserve_on(device.id).value);
@@ -156,48 +158,57 @@ std::string check_waiting(const Observations& observations, const ReferenceLease
                           Instant late) {
   const Request& request = lease.request;
   if (lease.state == ReferenceLease::State::kWaiting) {
-    const bool over =
-        request.wait_max && lease.restarts == 0 && lease.queued_at + *request.wait_max < late;
-    return over && !lease.parked ? overdue(lease, "the end of its wait") : std::string();
+    const bool over = request.wait_max && lease.requeue.restarts == 0 &&
+                      lease.queued_at() + *request.wait_max < late;
+    return over && !lease.place.parked ? overdue(lease, "the end of its wait") : std::string();
   }
   const Instant seen =
-      std::max({lease.granted_at, observations.daemon_since + limits::kReconnectWithin,
+      std::max({lease.granted_at(), observations.daemon_since + limits::kReconnectWithin,
                 observations.of(lease.id).reconnected_at});
   const bool lapsed = seen + observations.claim_within_max < late;
   return lapsed ? overdue(lease, "the lapse of an offer") : std::string();
+}
+
+/// Its limit holds: it is claimed, and neither leaves nor is stopped.
+Instant limited_from(const ReferenceLease& lease) {
+  return std::max({lease.times.of<LeaseClaimed>(), lease.times.of<LeaseResumed>(),
+                   lease.times.of<RequeueDropped>()});
 }
 
 std::string check_holding(const Observations& observations, const ReferenceLease& lease,
                           Instant late) {
   const Request& request = lease.request;
   // A daemon that was away may have let it be claimed after its limit.
-  const Duration more = observations.claim_within_max + lease.away_before;
-  const bool over_limit = request.limit && !lease.kill_at && !lease.stop_at &&
-                          lease.limited_from < late && lease.away == ReferenceLease::Away::kNo &&
-                          lease.granted_at + *request.limit + more < late;
+  const Duration more = observations.claim_within_max + lease.absence.before;
+  const bool over_limit = request.limit && !lease.kill_at && !lease.requeue.stop_at &&
+                          limited_from(lease) < late && lease.is_away(ReferenceLease::Away::kNo) &&
+                          lease.granted_at() + *request.limit + more < late;
   if (over_limit) return overdue(lease, "the end by its limit");
   if (lease.expires && *lease.expires < late && !lease.kill_at) {
     return overdue(lease, "the end by its ttl");
   }
-  const bool waits = lease.paused_until && !lease.frozen && !lease.kill_at &&
-                     lease.away == ReferenceLease::Away::kSuspended;
-  if (waits && std::max(*lease.paused_until, lease.stands_since) < late)
+  const bool waits = lease.pause.until && !lease.pause.frozen && !lease.kill_at &&
+                     lease.is_away(ReferenceLease::Away::kSuspended);
+  if (waits && std::max(*lease.pause.until, lease.stands_since()) < late)
     return overdue(lease, "the end of its pause");
-  if (lease.growing && lease.growth_until && *lease.growth_until < late) {
+  if (lease.growth && lease.growth->until && *lease.growth->until < late) {
     return overdue(lease, "the end of a growth's wait");
   }
   // A daemon that comes late sends it at once, and dying takes its time.
   const bool killed =
       lease.kill_at &&
       std::max(*lease.kill_at, observations.daemon_since) + milliseconds(100) < late;
-  if (killed && is_alive(observations, lease.command)) return overdue(lease, "SIGKILL");
-  const bool stopped = lease.stop_at && std::max(*lease.stop_at + limits::kRequeueMargin,
-                                                 observations.daemon_since) +
-                                                milliseconds(100) <
-                                            late;
-  if (stopped && is_alive(observations, lease.command)) return overdue(lease, "the end of a stop");
-  const Instant asked = std::max(lease.requeue_since, observations.daemon_since);
-  const bool waits_for_word = lease.requeuing && !lease.stop_at && !lease.saving;
+  if (killed && is_alive(observations, lease.members.command)) return overdue(lease, "SIGKILL");
+  const bool stopped =
+      lease.requeue.stop_at &&
+      std::max(*lease.requeue.stop_at + limits::kRequeueMargin, observations.daemon_since) +
+              milliseconds(100) <
+          late;
+  if (stopped && is_alive(observations, lease.members.command))
+    return overdue(lease, "the end of a stop");
+  const Instant asked = std::max({lease.times.of<RequeueAsked>(), lease.times.of<CheckpointEnded>(),
+                                  observations.daemon_since});
+  const bool waits_for_word = lease.requeue.asked && !lease.requeue.stop_at && !lease.save.number;
   if (waits_for_word && asked + limits::kReconnectWithin + limits::kRequeueHeardWithin < late) {
     return overdue(lease, "the stop, or the word that it is not requeued");
   }
@@ -250,7 +261,7 @@ std::optional<LeaseId> Observations::last_with(std::int32_t pid) const {
       last = id;
       began = one.start_ticks;
     };
-    std::ranges::for_each(lease.belonged, look_at);
+    std::ranges::for_each(lease.members.ever, look_at);
     std::ranges::for_each(of(id).leftovers, look_at);
   }
   return last;
@@ -273,7 +284,7 @@ std::string check_grant(const Observations& observations, const ReferenceLease& 
     if (!index) return "a grant on a device that is not there";
     const Device& device = observations.devices.at(*index);
     if (!seen.insert(part.device).second) return "one device twice in a lease";
-    if (!lease.migrated && !is_named(request, device, *index)) {
+    if (!lease.absence.migrated && !is_named(request, device, *index)) {
       return "a device that was not asked for";
     }
     models.insert(device.model);
@@ -322,8 +333,8 @@ std::string check_end(const Observations& observations, const ReferenceLease& le
     case ReferenceLease::State::kWaiting:
     case ReferenceLease::State::kOffered: {
       const bool waited =
-          lease.request.wait_max && lease.queued_at + *lease.request.wait_max <= now.instant;
-      const bool absent = observations.daemon_since > lease.queued_at &&
+          lease.request.wait_max && lease.queued_at() + *lease.request.wait_max <= now.instant;
+      const bool absent = observations.daemon_since > lease.queued_at() &&
                           known.reconnected_at < observations.daemon_since &&
                           observations.daemon_since + limits::kReconnectWithin <= now.instant;
       const bool dead = lease.supervisor && !observations.processes.alive(*lease.supervisor);
@@ -339,10 +350,11 @@ std::string check_end(const Observations& observations, const ReferenceLease& le
     const bool hangs = is_alive(observations, lease.supervisor) || !lease.supervisor;
     return !expired && hangs ? because("it has not expired") : std::string();
   }
-  if (is_alive(observations, lease.command)) return because("its command lives");
+  if (is_alive(observations, lease.members.command)) return because("its command lives");
   if (lease.request.leftovers != Leftovers::kWait) return {};
   const bool member_lives = std::ranges::any_of(
-      lease.members, [&](const Process& member) { return observations.processes.alive(member); });
+      lease.members.processes,
+      [&](const Process& member) { return observations.processes.alive(member); });
   return member_lives ? because("a process of it lives") : std::string();
 }
 
@@ -353,9 +365,8 @@ std::string check_end_on_the_way(const Observations& observations, const Referen
   const auto comes = [&](const Process& process) {
     return observations.processes.alive(process) && observations.devices.is_swapped_out(process);
   };
-  if (!std::ranges::any_of(lease.members, comes) && !(lease.command && comes(*lease.command))) {
-    return {};
-  }
+  const auto& [command, command_ended, ended_at, processes, ever] = lease.members;
+  if (!std::ranges::any_of(processes, comes) && !(command && comes(*command))) return {};
   return fmt::format("lease {} ended while its memory is on the way back: <{}>", lease.id.value,
                      lease.describe());
 }
@@ -379,7 +390,8 @@ std::string check_place(const Observations& observations, LeaseId lease, Process
   if (known == nullptr || !known->holds()) return {};
   for (std::size_t index = 0; index < observations.devices.count(); ++index) {
     const Device& device = observations.devices.at(index);
-    const bool left_it = std::ranges::find(known->moved_from, device.id) != known->moved_from.end();
+    const std::vector<DeviceId>& left = known->absence.moved_from;
+    const bool left_it = std::ranges::find(left, device.id) != left.end();
     if (device.lost || !left_it || known->budget_on(device.id) > Bytes{}) continue;
     if (device.used_by(process) == Bytes{}) continue;
     return fmt::format("process {} was brought back to device {}, which its lease has left: <{}>",
@@ -391,17 +403,17 @@ std::string check_place(const Observations& observations, LeaseId lease, Process
 std::string check_freeing(const Observations& observations, const ReferenceLease& before,
                           core::Now now) {
   if (before.state != ReferenceLease::State::kReleasing || observations.rebooted) return {};
-  const bool is_over = checked(before.releasing_since) + limits::kReleasingMax <= now.instant;
-  if (is_over || before.ended_at <= observations.last_asked_at) return {};
+  const bool is_over = before.times.of<LeaseReleasing>() + limits::kReleasingMax <= now.instant;
+  if (is_over || before.members.ended_at <= observations.last_asked_at) return {};
   return fmt::format("lease {} is free, and the driver was not asked since its end: <{}>",
                      before.id.value, before.describe());
 }
 
 std::string check_resume(const Observations& observations, const ReferenceLease& before,
                          core::Now now) {
-  const bool is_over = before.paused_until && *before.paused_until <= now.instant;
-  const bool may =
-      !before.paused || before.frozen || is_over || observations.of(before.id).resumed_by_somebody;
+  const bool is_over = before.pause.until && *before.pause.until <= now.instant;
+  const bool may = !before.pause.paused || before.pause.frozen || is_over ||
+                   observations.of(before.id).resumed_by_somebody;
   if (may) return {};
   return fmt::format("lease {} is brought back although somebody paused it: <{}>", before.id.value,
                      before.describe());
@@ -423,9 +435,9 @@ std::string check_delay(const Observations& observations, core::Now now) {
         broken = check_holding(observations, lease, late);
         break;
       case ReferenceLease::State::kReleasing:
-        if (std::max({checked(lease.releasing_since) + limits::kReleasingMax,
+        if (std::max({lease.times.of<LeaseReleasing>() + limits::kReleasingMax,
                       lease.kill_at.value_or(Instant{}),
-                      lease.stop_at.value_or(Instant{}) + limits::kRequeueMargin}) < late) {
+                      lease.requeue.stop_at.value_or(Instant{}) + limits::kRequeueMargin}) < late) {
           broken = overdue(lease, "the end of its releasing");
         }
         break;
@@ -433,8 +445,8 @@ std::string check_delay(const Observations& observations, core::Now now) {
     if (!broken.empty()) return broken;
     if (measure_due(observations, lease) < late) return overdue(lease, "the end of a measure");
     const auto& way = lease.request.checkpoint;
-    if (!lease.saving || !way) continue;
-    if (lease.saving_since + way->grace + limits::kCheckpointMargin < late) {
+    if (!lease.save.number || !way) continue;
+    if (lease.times.of<CheckpointAsked>() + way->grace + limits::kCheckpointMargin < late) {
       return overdue(lease, "the end of its save");
     }
   }
@@ -458,7 +470,7 @@ std::string check_out_of_memory(const Observations& observations, std::size_t in
   for (const auto& [id, lease] : observations.journal.leases()) {
     // So is he whose memory comes back, and is more; but not if it may be left from a larger
     // budget.
-    const bool returns = lease.holds() && lease.away == ReferenceLease::Away::kSwappingIn;
+    const bool returns = lease.holds() && lease.is_away(ReferenceLease::Away::kSwappingIn);
     if (!returns) continue;
     const auto from = observations.devices.index_of(lease.left_from(device.id));
     const Bytes away = from ? observations.devices.away_of(lease.handle, *from) : Bytes{};

@@ -80,8 +80,8 @@ void Program::act() {
   const ReferenceLease* lease = env_.checker.journal().find(lease_);
   if (lease == nullptr || !lease->holds()) return;
   // Its processes wait in the driver.
-  if (lease->away == ReferenceLease::Away::kSuspended ||
-      lease->away == ReferenceLease::Away::kSwappingIn) {
+  if (lease->is_away(ReferenceLease::Away::kSuspended) ||
+      lease->is_away(ReferenceLease::Away::kSwappingIn)) {
     return;
   }
   if (env_.checker.journal_is_behind()) return;
@@ -141,9 +141,7 @@ bool Program::may_leak(DeviceId device) const {
   const auto& leases = env_.checker.journal().leases();
   return std::ranges::none_of(leases, [&](const auto& entry) {
     const ReferenceLease& lease = entry.second;
-    const bool moves = lease.away == ReferenceLease::Away::kSwappingOut ||
-                       lease.away == ReferenceLease::Away::kSwappingIn;
-    return moves && lease.budget_on(device) > Bytes{};
+    return lease.is_moving() && lease.budget_on(device) > Bytes{};
   });
 }
 

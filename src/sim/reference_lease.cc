@@ -8,23 +8,12 @@
 
 namespace berth::sim {
 
-Bytes ReferenceLease::budget_on(DeviceId device) const {
-  const auto part = std::ranges::find(parts, device, &Part::device);
-  return part == parts.end() || !holds() || away == Away::kSuspended ? Bytes{} : part->budget;
+bool ReferenceLease::Members::had_pid(std::int32_t pid) const {
+  return std::ranges::find(ever, pid, &Process::pid) != ever.end();
 }
 
-bool ReferenceLease::had_pid(std::int32_t pid) const {
-  return std::ranges::any_of(belonged, [&](const Process& one) { return one.pid == pid; });
-}
-
-DeviceId ReferenceLease::left_from(DeviceId device) const {
-  for (std::size_t i = 0; i < moved_from.size(); ++i) {
-    if (parts[i].device == device) return moved_from[i];
-  }
-  return device;
-}
-
-void ReferenceLease::put_on(const std::vector<DeviceId>& devices) {
+void ReferenceLease::Absence::put_on(const std::vector<DeviceId>& devices,
+                                     std::vector<Part>& parts) {
   const bool is_first = moved_from.empty();
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (is_first) moved_from.push_back(parts[i].device);
@@ -34,34 +23,55 @@ void ReferenceLease::put_on(const std::vector<DeviceId>& devices) {
   migrated = true;
 }
 
-void ReferenceLease::goes_on() {
-  if (!frozen) end_pause();
+Instant ReferenceLease::queued_at() const {
+  return std::max(times.of<RequestQueued>(), times.of<LeaseRequeued>());
 }
 
-void ReferenceLease::end_pause() {
-  paused = false;
-  paused_until.reset();
+Instant ReferenceLease::stands_since() const {
+  return std::max(times.of<LeaseSuspended>(), times.of<LeaseThawed>());
+}
+
+Bytes ReferenceLease::budget_on(DeviceId device) const {
+  const auto part = std::ranges::find(parts, device, &Part::device);
+  return part == parts.end() || !holds() || is_away(Away::kSuspended) ? Bytes{} : part->budget;
+}
+
+DeviceId ReferenceLease::left_from(DeviceId device) const {
+  for (std::size_t i = 0; i < absence.moved_from.size(); ++i) {
+    if (parts[i].device == device) return absence.moved_from[i];
+  }
+  return device;
+}
+
+void ReferenceLease::goes_on() {
+  if (!pause.frozen) pause = {};
 }
 
 std::string ReferenceLease::describe() const {
-  std::string text = fmt::format("lease {} state {}{}{}{}{}", id.value, static_cast<int>(state),
-                                 parked ? " parked" : "", kill_at ? " revoked" : "",
-                                 growing ? " growing" : "", command_ended ? " command ended" : "");
-  text += fmt::format(" saves {}{}", saves, saving ? ", one under way" : "");
-  if (holds() && away != Away::kNo) {
-    text += fmt::format(" away {}{}{}", static_cast<int>(away), wanted_back ? " wanted back" : "",
-                        turn ? " in turns" : "");
-    for (const DeviceId device : moved_from) text += fmt::format(" from {:x}", device.high);
+  std::string text =
+      fmt::format("lease {} state {}{}{}{}{}", id.value, static_cast<int>(state),
+                  place.parked ? " parked" : "", kill_at ? " revoked" : "",
+                  growth ? " growing" : "", members.command_ended ? " command ended" : "");
+  text += fmt::format(" saves {}{}", save.asked, save.number ? ", one under way" : "");
+  if (holds() && !is_away(Away::kNo)) {
+    text += fmt::format(" away {}{}{}", static_cast<int>(absence.away),
+                        absence.wanted_back ? " wanted back" : "", absence.turn ? " in turns" : "");
+    for (const DeviceId device : absence.moved_from) text += fmt::format(" from {:x}", device.high);
   }
-  text += fmt::format(" restarts {}{}{}{}", restarts, requeuing ? " requeuing" : "",
-                      unsaved ? " unsaved" : "", stop_at ? " stopping" : "");
-  if (frozen) text += " frozen";
-  if (paused) text += fmt::format(" paused until {}", paused_until.value_or(Instant::never()).ns);
+  text += fmt::format(" restarts {}{}{}{}", requeue.restarts, requeue.asked ? " requeuing" : "",
+                      requeue.asked && requeue.asked->unsaved ? " unsaved" : "",
+                      requeue.stop_at ? " stopping" : "");
+  if (pause.frozen) text += " frozen";
+  if (pause.paused) {
+    text += fmt::format(" paused until {}", pause.until.value_or(Instant::never()).ns);
+  }
   text += measures.describe();
   for (const Part& part : parts)
     text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
-  if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
-  for (const Process& member : members) text += fmt::format(" member {}", member.pid);
+  if (const auto& command = members.command) {
+    text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
+  }
+  for (const Process& member : members.processes) text += fmt::format(" member {}", member.pid);
   return text;
 }
 

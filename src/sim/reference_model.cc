@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "base/check.h"
 
@@ -15,105 +14,124 @@ namespace {
 using State = ReferenceLease::State;
 using Away = ReferenceLease::Away;
 
+template <class Kind, class... Kinds>
+inline constexpr bool kIsOneOf = (std::is_same_v<Kind, Kinds> || ...);
+
+/// A lease in that state can have such a record at all.
+template <class Kind>
+bool may_have(const ReferenceLease& lease) {
+  if constexpr (kIsOneOf<Kind, RequestPassed, RequestParked, LeaseGranted>) {
+    return lease.state == State::kWaiting;
+  } else if constexpr (kIsOneOf<Kind, LeaseClaimed>) {
+    return lease.state == State::kOffered;
+  } else if constexpr (kIsOneOf<Kind, CheckpointAsked, SuspendBegun, RequeueAsked, LeaseFrozen,
+                                MeasureBegun>) {
+    return lease.state == State::kClaimed;
+  } else if constexpr (kIsOneOf<Kind, OfferLapsed, LeaseResized, GrowthQueued, GrowthDropped,
+                                LeaseRenewed, LeaseReleasing, LeaseSuspended, ResumeQueued,
+                                ResumeBegun, LeaseResumed, LeaseMoved>) {
+    return lease.holds();
+  } else if constexpr (kIsOneOf<Kind, LeaseRequeued>) {
+    return lease.state == State::kReleasing;
+  } else if constexpr (kIsOneOf<Kind, MemberSeen, LeaseRevoked>) {
+    return lease.state != State::kWaiting;
+  } else {
+    return true;
+  }
+}
+
+void restore_absence(const LeaseRestored& fact, ReferenceLease& lease) {
+  ReferenceLease::Absence& absence = lease.absence;
+  absence.moved_from = fact.moved_from.value_or(std::vector<DeviceId>{});
+  if (!lease.holds()) return;
+  absence.wanted_back = fact.resume_queued.has_value();
+  absence.before = fact.away;
+  if (!fact.suspension) return;
+  absence.away = fact.resume_begun ? Away::kSwappingIn
+                 : fact.suspended  ? Away::kSuspended
+                                   : Away::kSwappingOut;
+  absence.turn = fact.suspension->turn;
+  absence.used = fact.suspension->used.front();
+}
+
+// Instants that a snapshot has.
+void restore_times(const LeaseRestored& fact, RecordTimes& times) {
+  times.note<RequestQueued>(fact.queued_instant);
+  times.note<LeaseGranted>(fact.granted_instant.value_or(Instant{}));
+  times.note<LeaseReleasing>(fact.releasing_since.value_or(Instant{}));
+  times.note<CheckpointAsked>(fact.checkpoint_asked.value_or(Instant{}));
+  if (fact.suspended_since) times.note<SuspendBegun>(*fact.suspended_since);
+  if (fact.runs_since) times.note<LeaseResumed>(*fact.runs_since);
+}
+
 // What a lease of a snapshot is.
 ReferenceLease restored(const LeaseRestored& fact) {
   const LeaseView& view = fact.view;
-  ReferenceLease lease{.id = view.id,
-                       .handle = view.handle,
-                       .user = view.user,
-                       .supervisor = view.supervisor,
-                       .request = view.request,
-                       .queued_at = fact.queued_instant,
-                       .passed_since = fact.passed_since,
-                       .parts = {},
-                       .moved_from = fact.moved_from.value_or(std::vector<DeviceId>{}),
-                       .granted_at = fact.granted_instant.value_or(Instant{}),
-                       .command = view.command,
-                       .members = {view.members.begin(), view.members.end()},
-                       .kill_at = fact.kill_at,
-                       .expires = fact.expires,
-                       .releasing_since = fact.releasing_since,
-                       .growth_until = fact.growth ? fact.growth->until : std::nullopt,
-                       .saving = std::nullopt,
-                       .parked = view.flags.parked,
-                       .passed_others = fact.passed_others,
-                       .command_ended = fact.command_ended,
-                       .growing = view.state == LeaseState::kHeld && fact.growth,
-                       .frozen = fact.frozen,
-                       .paused = view.pause.has_value(),
-                       .paused_until = fact.pause_ends};
+  const bool is_held = view.state == LeaseState::kHeld || view.state == LeaseState::kSuspended;
+  ReferenceLease lease{
+      .state = is_held ? (fact.claimed ? State::kClaimed : State::kOffered)
+               : view.state == LeaseState::kReleasing ? State::kReleasing
+                                                      : State::kWaiting,
+      .id = view.id,
+      .handle = view.handle,
+      .user = view.user,
+      .supervisor = view.supervisor,
+      .request = view.request,
+      .place = {.parked = view.flags.parked,
+                .passed_others = fact.passed_others,
+                .passed_since = fact.passed_since},
+      .parts = {},
+      .members = {.command = view.command,
+                  .command_ended = fact.command_ended,
+                  .processes = {view.members.begin(), view.members.end()}},
+      .kill_at = fact.kill_at,
+      .expires = fact.expires,
+      .requeue = {.restarts = view.restarts,
+                  .asked = fact.requeue,
+                  .stop_at = fact.requeue_kill_at},
+      .pause = {.frozen = fact.frozen, .paused = view.pause.has_value(), .until = fact.pause_ends}};
   for (const LeasePart& part : view.parts) lease.parts.push_back({part.device, part.granted});
-  if (view.checkpoints.last) lease.saves = view.checkpoints.last->number;
-  if (view.checkpoints.last) lease.saved_as = view.checkpoints.last->outcome;
-  lease.restarts = view.restarts;
-  lease.measures.restore(view);
-  lease.requeuing = fact.requeue.has_value();
-  lease.unsaved = fact.requeue && fact.requeue->unsaved;
-  lease.stop_at = fact.requeue_kill_at;
-  lease.saving_since = fact.checkpoint_asked.value_or(Instant{});
-  if (view.checkpoints.asked) lease.saving = lease.saves = view.checkpoints.asked->number;
-  if (view.state == LeaseState::kHeld || view.state == LeaseState::kSuspended) {
-    lease.state = fact.claimed ? State::kClaimed : State::kOffered;
-    if (fact.suspension) {
-      lease.away = fact.resume_begun ? Away::kSwappingIn
-                   : fact.suspended  ? Away::kSuspended
-                                     : Away::kSwappingOut;
-    }
-    lease.wanted_back = fact.resume_queued.has_value();
-    lease.runs_since = fact.runs_since.value_or(lease.granted_at);
-    if (fact.suspension) {
-      lease.turn = fact.suspension->turn;
-      lease.away_used = fact.suspension->used.front();
-    }
-    lease.away_since = fact.suspended_since;
-    lease.away_before = fact.away;
-  } else if (view.state == LeaseState::kReleasing) {
-    lease.state = State::kReleasing;
+  if (view.state == LeaseState::kHeld) lease.growth = fact.growth;
+  if (const auto& last = view.checkpoints.last) {
+    lease.save.asked = last->number;
+    lease.save.last = last->outcome;
   }
+  if (const auto& asked = view.checkpoints.asked)
+    lease.save.number = lease.save.asked = asked->number;
+  restore_times(fact, lease.times);
+  restore_absence(fact, lease);
+  lease.measures.restore(view);
   return lease;
 }
 
 // What no record of a snapshot tells. Where records were never written, it may differ otherwise.
-void remember(const ReferenceLease& before, ReferenceLease& lease) {
-  lease.limited_from = before.limited_from;
+void remember(const ReferenceLease& before, const LeaseRestored& fact, ReferenceLease& lease) {
+  lease.times = before.times;
+  restore_times(fact, lease.times);
   lease.shrunk_at = before.shrunk_at;
-  lease.ended_at = before.ended_at;
+  lease.members.ended_at = before.members.ended_at;
+  lease.members.ever = before.members.ever;
   // Only by a move does what is held come to other devices.
   const bool stays =
       std::ranges::equal(before.parts, lease.parts, {}, &Part::device, &Part::device);
-  lease.migrated = before.migrated || (before.holds() && lease.holds() && !stays);
-  lease.requeue_since = before.requeue_since;
-  lease.returns_since = before.returns_since;
-  lease.undone_at = before.undone_at;
-  lease.stands_since = before.stands_since;
-  lease.belonged = before.belonged;
+  lease.absence.migrated = before.absence.migrated || (before.holds() && lease.holds() && !stays);
+  lease.absence.undone_at = before.absence.undone_at;
 }
 
 }  // namespace
 
-// One function a fact. Each returns false where the fact cannot follow.
+// `follows` for each kind of record of a lease: false where it cannot. What none says anything
+// special about follows where the state of the lease allows it.
 struct ReferenceModel::Applier {
   ReferenceModel& self;
   const Record& record;
   Coverage& coverage;
 
-  ReferenceLease* lease(LeaseId id) const {
-    const auto found = self.leases_.find(id);
-    return found == self.leases_.end() ? nullptr : &found->second;
+  /// Those of no lease. The rest makes up a snapshot, and comes in no other way.
+  template <class Kind>
+  bool operator()(const Kind& /*fact*/) const {
+    return std::is_same_v<Kind, UsageRestored>;
   }
-  ReferenceLease* holding(LeaseId id) const {
-    ReferenceLease* found = lease(id);
-    return found != nullptr && found->holds() ? found : nullptr;
-  }
-  ReferenceLease* waiting(LeaseId id) const {
-    ReferenceLease* found = lease(id);
-    return found != nullptr && found->state == State::kWaiting ? found : nullptr;
-  }
-  bool reached(Moment moment) const {
-    coverage.reached(moment);
-    return true;
-  }
-
   bool operator()(const RequestQueued& fact) const {
     if (fact.id.value <= self.last_id_) return false;  // Never reused.
     self.last_id_ = fact.id.value;
@@ -123,312 +141,230 @@ struct ReferenceModel::Applier {
     lease.user = fact.user;
     lease.supervisor = fact.supervisor;
     lease.request = fact.request;
-    lease.queued_at = record.at;
+    lease.times.note<RequestQueued>(record.at);
     return true;
   }
-  bool operator()(const RequestPassed& fact) const {
-    ReferenceLease* found = waiting(fact.id);
-    if (found == nullptr) return false;
-    if (!found->passed_since) found->passed_since = record.at;
+  template <class Kind>
+    requires requires(const Kind& fact) { fact.id; }
+  bool operator()(const Kind& fact) const {
+    const auto found = self.leases_.find(fact.id);
+    if (found == self.leases_.end()) return is_told_late(fact);
+    ReferenceLease& lease = found->second;
+    if (!may_have<Kind>(lease) || !follows(lease, fact)) return false;
+    lease.times.note<Kind>(record.at);
+    if constexpr (std::is_same_v<Kind, LeaseEnded>) self.leases_.erase(found);
     return true;
   }
-  bool operator()(const RequestParked& fact) const {
-    ReferenceLease* found = waiting(fact.id);
-    if (found == nullptr) return false;
-    found->parked = fact.parked;
+  template <class Kind>
+  static bool is_told_late(const Kind& fact) {
+    if constexpr (std::is_same_v<Kind, CommandEnded>) return fact.exit.has_value();
+    return false;
+  }
+  bool reached(Moment moment) const {
+    coverage.reached(moment);
     return true;
   }
-  bool operator()(const LeaseGranted& fact) const {
-    ReferenceLease* found = waiting(fact.id);
-    if (found == nullptr || found->parked || fact.parts.empty()) return false;
-    found->state = State::kOffered;
-    found->parts = fact.parts;
-    found->granted_at = found->runs_since = record.at;
-    found->passed_others = fact.passed_others;
+
+  bool follows(ReferenceLease& lease, const RequestPassed&) const {
+    if (!lease.place.passed_since) lease.place.passed_since = record.at;
     return true;
   }
-  bool operator()(const OfferLapsed& fact) const {
-    ReferenceLease* found = lease(fact.id);
+  static bool follows(ReferenceLease& lease, const RequestParked& fact) {
+    lease.place.parked = fact.parked;
+    return true;
+  }
+  static bool follows(ReferenceLease& lease, const LeaseGranted& fact) {
+    lease.state = State::kOffered;
+    lease.parts = fact.parts;
+    lease.place.passed_others = fact.passed_others;
+    return !lease.place.parked && !fact.parts.empty();
+  }
+  static bool follows(ReferenceLease& lease, const OfferLapsed& fact) {
+    lease.expires.reset();
+    lease.state = State::kWaiting;
+    lease.parts.clear();
+    lease.place = {.parked = fact.parked, .passed_others = false, .passed_since = {}};
     // A reservation is claimed with its grant, and lapses with it if that could not be written.
-    const bool lapses = found != nullptr && found->holds() && !found->command;
-    if (!lapses) return false;
-    found->expires.reset();
-    found->state = State::kWaiting;
-    found->parked = fact.parked;
-    found->parts.clear();
-    found->passed_others = false;
-    found->passed_since.reset();
+    return !lease.members.command;
+  }
+  static bool follows(ReferenceLease& lease, const LeaseClaimed& fact) {
+    lease.state = State::kClaimed;
+    lease.members.command = fact.command;
+    if (fact.command) lease.members.ever.insert(*fact.command);
     return true;
   }
-  bool operator()(const LeaseClaimed& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || found->state != State::kOffered) return false;
-    found->state = State::kClaimed;
-    found->limited_from = record.at;
-    found->command = fact.command;
-    if (fact.command) found->belonged.insert(*fact.command);
+  static bool follows(ReferenceLease& lease, const MemberSeen& fact) {
+    lease.members.processes.insert(fact.process);
+    lease.members.ever.insert(fact.process);
     return true;
   }
-  bool operator()(const MemberSeen& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || found->state == State::kWaiting) return false;
-    found->members.insert(fact.process);
-    found->belonged.insert(fact.process);
-    return true;
+  bool follows(ReferenceLease& lease, const MemberGone& fact) const {
+    if (lease.members.command_ended && lease.holds()) lease.members.ended_at = record.at;
+    return lease.members.processes.erase(fact.process) > 0;
   }
-  bool operator()(const MemberGone& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || found->members.erase(fact.process) == 0) return false;
-    if (found->command_ended && found->holds()) found->ended_at = record.at;
-    return true;
-  }
-  bool operator()(const CommandEnded& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found != nullptr && !found->command_ended) {
-      found->command_ended = true;
-      if (found->holds()) found->ended_at = record.at;
+  bool follows(ReferenceLease& lease, const CommandEnded&) const {
+    if (!std::exchange(lease.members.command_ended, true) && lease.holds()) {
+      lease.members.ended_at = record.at;
     }
-    // An exit status may be told after the end.
-    return found != nullptr || fact.exit;
+    return true;
   }
-  bool operator()(const LeaseResized& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    if (found == nullptr || fact.parts.size() != found->parts.size()) return false;
+  bool follows(ReferenceLease& lease, const LeaseResized& fact) const {
+    if (!std::ranges::equal(fact.parts, lease.parts, {}, &Part::device, &Part::device)) {
+      return false;
+    }
     bool grows = false;
     for (std::size_t i = 0; i < fact.parts.size(); ++i) {
-      if (fact.parts[i].budget < found->parts[i].budget) found->shrunk_at = record.at;
-      if (fact.parts[i].device != found->parts[i].device) return false;
-      grows = grows || fact.parts[i].budget > found->parts[i].budget;
+      if (fact.parts[i].budget < lease.parts[i].budget) lease.shrunk_at = record.at;
+      grows = grows || fact.parts[i].budget > lease.parts[i].budget;
     }
-    found->parts = fact.parts;
-    found->request.share = fact.share;
-    found->request.vram =
+    lease.parts = fact.parts;
+    lease.request.share = fact.share;
+    lease.request.vram =
         fact.share == Share::kExclusive ? Bytes{} : fact.parts.front().budget;  // Requeued, too.
-    found->growing = false;
+    lease.growth.reset();
     return reached(grows ? Moment::kGrown : Moment::kShrunk);
   }
-  bool operator()(const GrowthQueued& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    if (found == nullptr) return false;
-    found->growing = true;
-    found->growth_until = fact.until;
+  static bool follows(ReferenceLease& lease, const GrowthQueued& fact) {
+    lease.growth = fact;
     return true;
   }
-  bool operator()(const GrowthDropped& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    if (found == nullptr || !found->growing) return false;
-    found->growing = false;
-    return true;
+  static bool follows(ReferenceLease& lease, const GrowthDropped&) {
+    return std::exchange(lease.growth, std::nullopt).has_value();
   }
-  bool operator()(const LeaseRenewed& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    if (found == nullptr) return false;
-    const bool again = found->expires.has_value();
-    found->expires = fact.expires;
-    return !again || reached(Moment::kRenewed);
+  bool follows(ReferenceLease& lease, const LeaseRenewed& fact) const {
+    return !std::exchange(lease.expires, fact.expires) || reached(Moment::kRenewed);
   }
-  bool operator()(const LeaseRevoked& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    const bool may = found != nullptr && (found->holds() || found->state == State::kReleasing);
-    if (!may || found->kill_at) return false;
-    // Nobody is ended for what he uses but by a measure.
-    const bool is_one = found->measures.is_under_way(Measure::kKill);
+  // Nobody is ended for what he uses but by a measure.
+  static bool follows(ReferenceLease& lease, const LeaseRevoked& fact) {
+    const bool is_one = lease.measures.is_under_way(Measure::kKill);
     if (fact.result == EndResult::kOverBudget && !is_one) return false;
-    found->kill_at = fact.kill_at;
+    return !std::exchange(lease.kill_at, fact.kill_at);
+  }
+  static bool follows(ReferenceLease& lease, const LeaseReleasing& fact) {
+    lease.state = State::kReleasing;
+    if (fact.result == EndResult::kDetached) lease.kill_at.reset();
+    lease.growth.reset();
+    lease.pause = {.frozen = lease.pause.frozen};
     return true;
   }
-  bool operator()(const LeaseReleasing& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    if (found == nullptr) return false;
-    found->state = State::kReleasing;
-    if (fact.result == EndResult::kDetached) found->kill_at.reset();
-    found->releasing_since = record.at;
-    found->growing = false;
-    found->end_pause();
+  bool follows(ReferenceLease& lease, const LeaseEnded&) const {
+    return lease.state != State::kWaiting || reached(Moment::kWithdrawn);
+  }
+  static bool follows(ReferenceLease& lease, const CheckpointAsked& fact) {
+    const bool is_next = fact.number == lease.save.asked + 1;
+    if (!lease.request.checkpoint || lease.save.number || !is_next) return false;
+    lease.save.number = lease.save.asked = fact.number;
     return true;
   }
-  bool operator()(const LeaseEnded& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr) return false;
-    if (found->state == State::kWaiting) coverage.reached(Moment::kWithdrawn);
-    self.leases_.erase(fact.id);
+  static bool follows(ReferenceLease& lease, const CheckpointEnded& fact) {
+    if (lease.save.number != fact.number) return false;
+    lease.save.number.reset();
+    lease.save.last = fact.outcome;
     return true;
   }
-  bool operator()(const CheckpointAsked& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || found->state != State::kClaimed || found->saving) return false;
-    if (!found->request.checkpoint || fact.number != found->saves + 1) return false;
-    found->saving = found->saves = fact.number;
-    found->saving_since = record.at;
-    return true;
-  }
-  bool operator()(const CheckpointEnded& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || found->saving != fact.number) return false;
-    found->saving.reset();
-    found->saved_as = fact.outcome;
-    found->requeue_since = record.at;
-    return true;
-  }
-  bool operator()(const UsageRestored&) const { return true; }
-  bool operator()(const CommandRestored&) const { return false; }
-  bool operator()(const SuspendBegun& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || found->state != State::kClaimed) return false;
-    if (found->away != Away::kNo || found->growing) return false;
-    if (fact.turn && !may_lose_turn(*found)) return false;
-    found->away = Away::kSwappingOut;
-    found->away_since = record.at;
-    found->away_used = fact.used.front();
-    found->turn = fact.turn;
-    return true;
+  bool follows(ReferenceLease& lease, const SuspendBegun& fact) const {
+    if (!lease.is_away(Away::kNo) || lease.growth) return false;
+    lease.absence.away = Away::kSwappingOut;
+    lease.absence.used = fact.used.front();
+    lease.absence.turn = fact.turn;
+    return !fact.turn || may_lose_turn(lease);
   }
   // Somebody else waits for a turn.
   bool may_lose_turn(const ReferenceLease& lease) const {
-    if (lease.request.share != Share::kSlice || lease.requeuing || lease.kill_at) return false;
+    if (lease.request.share != Share::kSlice || lease.requeue.asked || lease.kill_at) return false;
     return std::ranges::any_of(self.leases_, [&](const auto& entry) {
       const ReferenceLease& other = entry.second;
-      const bool waits = other.state == State::kWaiting || other.wanted_back;
+      const bool waits = other.state == State::kWaiting || other.absence.wanted_back;
       return other.id != lease.id && other.request.share == Share::kSlice && waits;
     });
   }
-  bool operator()(const LeaseSuspended& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    const bool moves =
-        found != nullptr && (found->away == Away::kSwappingOut || found->away == Away::kSwappingIn);
-    if (!moves) return false;
-    if (found->away == Away::kSwappingOut) {
-      found->wanted_back = found->turn;
+  bool follows(ReferenceLease& lease, const LeaseSuspended& fact) const {
+    if (!lease.is_moving()) return false;
+    if (lease.is_away(Away::kSwappingOut)) {
+      lease.absence.wanted_back = lease.absence.turn;
     } else {
-      found->undone_at = record.at;
+      lease.absence.undone_at = record.at;
     }
-    if (!fact.used.empty()) found->away_used = fact.used.front();
-    found->away = Away::kSuspended;
-    found->stands_since = record.at;
+    if (!fact.used.empty()) lease.absence.used = fact.used.front();
+    lease.absence.away = Away::kSuspended;
     return true;
   }
-  bool operator()(const ResumeQueued& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    if (found == nullptr || found->away != Away::kSuspended) return false;
-    found->wanted_back = fact.queued;
-    if (fact.queued) found->goes_on();
-    return true;
+  static bool follows(ReferenceLease& lease, const ResumeQueued& fact) {
+    lease.absence.wanted_back = fact.queued;
+    if (fact.queued) lease.goes_on();
+    return lease.is_away(Away::kSuspended);
   }
-  bool operator()(const ResumeBegun& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    if (found == nullptr || found->away != Away::kSuspended || !found->wanted_back) return false;
-    found->away = Away::kSwappingIn;
-    found->returns_since = record.at;
-    found->wanted_back = false;
-    if (found->turn) coverage.reached(Moment::kTurnTaken);
-    return true;
+  bool follows(ReferenceLease& lease, const ResumeBegun&) const {
+    if (!lease.is_away(Away::kSuspended) || !lease.absence.wanted_back) return false;
+    lease.absence.away = Away::kSwappingIn;
+    lease.absence.wanted_back = false;
+    return !lease.absence.turn || reached(Moment::kTurnTaken);
   }
-  bool operator()(const LeaseResumed& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    if (found == nullptr || found->away == Away::kNo || found->away == Away::kSuspended)
-      return false;
-    const bool was_away = found->away == Away::kSwappingIn;
-    found->away = Away::kNo;
-    if (found->away_since) {
-      found->away_before = found->away_before + (record.at - *found->away_since);
-    }
-    found->away_since.reset();
-    found->runs_since = record.at;
-    found->limited_from = record.at;
-    if (!was_away) found->undone_at = record.at;
-    found->goes_on();
-    found->moved_from.clear();
-    return was_away || reached(Moment::kSuspendUndone);
+  bool follows(ReferenceLease& lease, const LeaseResumed&) const {
+    if (!lease.is_moving()) return false;
+    const bool was_away = lease.is_away(Away::kSwappingIn);
+    lease.absence.away = Away::kNo;
+    lease.absence.before = lease.absence.before + (record.at - lease.times.of<SuspendBegun>());
+    lease.absence.moved_from.clear();
+    lease.goes_on();
+    if (was_away) return true;
+    lease.absence.undone_at = record.at;
+    return reached(Moment::kSuspendUndone);
   }
-  bool operator()(const LeaseMoved& fact) const {
-    ReferenceLease* found = holding(fact.id);
-    const bool may = found != nullptr && found->away == Away::kSuspended &&
-                     fact.devices.size() == found->parts.size() &&
-                     found->request.share != Share::kSlice;
-    if (!may) return false;
-    found->put_on(fact.devices);
-    return true;
+  static bool follows(ReferenceLease& lease, const LeaseMoved& fact) {
+    const bool may = lease.is_away(Away::kSuspended) && fact.devices.size() == lease.parts.size() &&
+                     lease.request.share != Share::kSlice;
+    if (may) lease.absence.put_on(fact.devices, lease.parts);
+    return may;
   }
-  bool operator()(const RequeueAsked& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || found->state != State::kClaimed || found->stop_at) return false;
-    if (!found->request.requeue_grace || found->away != Away::kNo) return false;
-    found->requeuing = true;
-    found->unsaved = fact.unsaved;
-    found->requeue_since = record.at;
-    return true;
+  static bool follows(ReferenceLease& lease, const RequeueAsked& fact) {
+    lease.requeue.asked = fact;
+    return lease.request.requeue_grace && lease.is_away(Away::kNo) && !lease.requeue.stop_at;
   }
-  bool operator()(const RequeueBegun& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || !found->requeuing || found->stop_at || found->saving) return false;
-    // Nothing is stopped that could have been saved and was not, unless that was said.
-    const bool saved = found->saved_as == CheckpointOutcome::kSaved;
-    if (found->request.checkpoint && !saved && !found->unsaved) return false;
-    found->stop_at = fact.kill_at;
-    return true;
+  // Nothing is stopped that could have been saved and was not, unless that was said.
+  static bool follows(ReferenceLease& lease, const RequeueBegun& fact) {
+    if (!lease.requeue.asked || lease.save.number) return false;
+    const bool saved = lease.save.last == CheckpointOutcome::kSaved;
+    if (lease.request.checkpoint && !saved && !lease.requeue.asked->unsaved) return false;
+    return !std::exchange(lease.requeue.stop_at, fact.kill_at);
   }
-  bool operator()(const RequeueDropped& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || !found->requeuing) return false;
-    found->requeuing = found->unsaved = false;
-    if (found->stop_at) found->limited_from = record.at;
-    found->stop_at.reset();
-    return true;
+  static bool follows(ReferenceLease& lease, const RequeueDropped&) {
+    lease.requeue.stop_at.reset();
+    return std::exchange(lease.requeue.asked, std::nullopt).has_value();
   }
-  bool operator()(const LeaseRequeued& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    const bool may = found != nullptr && found->state == State::kReleasing && found->stop_at &&
-                     !found->saving && found->members.empty() && found->command_ended;
-    if (!may) return false;
-    ReferenceLease waits;
-    waits.id = found->id;
-    waits.handle = found->handle;
-    waits.user = found->user;
-    waits.supervisor = found->supervisor;
-    waits.request = found->request;
-    waits.queued_at = record.at;
-    waits.saves = found->saves;
-    waits.saved_as = found->saved_as;
-    waits.restarts = found->restarts + 1;
-    waits.measures = found->measures;
-    *found = std::move(waits);
-    return true;
+  static bool follows(ReferenceLease& lease, const LeaseRequeued&) {
+    const bool may = lease.requeue.stop_at && !lease.save.number && lease.members.command_ended &&
+                     lease.members.processes.empty();
+    ReferenceLease waits{.id = lease.id,
+                         .handle = lease.handle,
+                         .user = lease.user,
+                         .supervisor = lease.supervisor,
+                         .request = std::move(lease.request),
+                         .save = lease.save,
+                         .requeue = {.restarts = lease.requeue.restarts + 1},
+                         .measures = std::move(lease.measures)};
+    lease = std::move(waits);
+    return may;
   }
-  bool operator()(const LeaseFrozen& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || found->state != State::kClaimed || found->frozen) return false;
-    if (found->away == Away::kSwappingOut || found->away == Away::kSwappingIn) return false;
-    found->frozen = true;
-    return true;
+  static bool follows(ReferenceLease& lease, const LeaseFrozen&) {
+    return !lease.is_moving() && !std::exchange(lease.pause.frozen, true);
   }
-  bool operator()(const LeaseThawed& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || !found->frozen) return false;
-    found->frozen = false;
-    found->stands_since = record.at;
-    const bool comes = found->wanted_back || found->away == Away::kSwappingIn;
-    if (found->away == Away::kNo || comes) found->goes_on();
-    return true;
+  static bool follows(ReferenceLease& lease, const LeaseThawed&) {
+    const bool was_frozen = std::exchange(lease.pause.frozen, false);
+    const bool comes = lease.absence.wanted_back || lease.is_away(Away::kSwappingIn);
+    if (lease.is_away(Away::kNo) || comes) lease.goes_on();
+    return was_frozen;
   }
-  bool operator()(const LeasePaused& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    if (found == nullptr || (found->away == Away::kNo && !found->frozen)) return false;
-    found->paused = true;
-    found->paused_until = fact.until;
-    return true;
+  static bool follows(ReferenceLease& lease, const LeasePaused& fact) {
+    lease.pause = {.frozen = lease.pause.frozen, .paused = true, .until = fact.until};
+    return !lease.is_away(Away::kNo) || lease.pause.frozen;
   }
-  bool operator()(const MeasureBegun& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    const bool runs = found != nullptr && found->state == State::kClaimed;
-    return runs && found->measures.begin(fact, record.at);
+  bool follows(ReferenceLease& lease, const MeasureBegun& fact) const {
+    return lease.measures.begin(fact, record.at);
   }
-  bool operator()(const MeasureEnded& fact) const {
-    ReferenceLease* found = lease(fact.id);
-    return found != nullptr && found->measures.end(fact);
+  static bool follows(ReferenceLease& lease, const MeasureEnded& fact) {
+    return lease.measures.end(fact);
   }
-  // These make up a snapshot and come in no other way.
-  bool operator()(const LeaseRestored&) const { return false; }
-  bool operator()(const CountersRestored&) const { return false; }
 };
 
 std::string ReferenceModel::apply(const Record& record, Coverage& coverage) {
@@ -436,39 +372,38 @@ std::string ReferenceModel::apply(const Record& record, Coverage& coverage) {
     return fmt::format("record {} was written after record {}", record.sequence, last_sequence_);
   }
   last_sequence_ = record.sequence;
-  if (std::visit(Applier{*this, record, coverage}, record.fact)) {
-    coverage.wrote(record.fact);
-    return {};
+  const Applier applier{*this, record, coverage};
+  if (!std::visit(applier, static_cast<const AnyFact&>(record.fact))) {
+    return fmt::format("record {} ({}) cannot follow what was written before it", record.sequence,
+                       name_of(record.fact));
   }
-  return fmt::format("record {} ({}) cannot follow what was written before it", record.sequence,
-                     name_of(record.fact));
+  coverage.wrote(record.fact);
+  return {};
 }
 
 std::string ReferenceModel::replace(const std::vector<Record>& snapshot,
                                     std::uint64_t last_sequence) {
-  std::map<LeaseId, ReferenceLease> leases;
+  const std::map<LeaseId, ReferenceLease> before = std::exchange(leases_, {});
+  last_sequence_ = last_sequence;
+  std::string broken;
   for (const Record& record : snapshot) {
     const auto* fact = std::get_if<LeaseRestored>(&record.fact);
     if (fact == nullptr || fact->view.state == LeaseState::kEnded) continue;
-    if (!leases.emplace(fact->view.id, restored(*fact)).second) {
-      return fmt::format("lease {} is in the snapshot twice", fact->view.id.value);
-    }
+    const auto [lease, is_new] = leases_.emplace(fact->view.id, restored(*fact));
+    if (!is_new) return fmt::format("lease {} is in the snapshot twice", lease->first.value);
+    last_id_ = std::max(last_id_, lease->first.value);
+    const auto known = before.find(lease->first);
+    if (known == before.end()) continue;
+    remember(known->second, *fact, lease->second);
+    const std::string was = known->second.describe();
+    if (!broken.empty() || lease->second.describe() == was) continue;
+    broken = fmt::format("the snapshot has <{}>, the records before it <{}>",
+                         lease->second.describe(), was);
   }
-  leases_.swap(leases);
-  last_sequence_ = last_sequence;
-  std::string broken;
-  for (const auto& [id, before] : leases) {
-    const auto after = leases_.find(id);
-    const std::string differs =
-        after == leases_.end() ? fmt::format("the snapshot lacks <{}>", before.describe())
-        : before.describe() == after->second.describe()
-            ? std::string()
-            : fmt::format("the snapshot has <{}>, the records before it <{}>",
-                          after->second.describe(), before.describe());
-    if (broken.empty()) broken = differs;
-    if (after != leases_.end()) remember(before, after->second);
+  for (const auto& [id, lease] : before) {
+    if (!broken.empty() || leases_.contains(id)) continue;
+    broken = fmt::format("the snapshot lacks <{}>", lease.describe());
   }
-  for (const auto& [id, lease] : leases_) last_id_ = std::max(last_id_, id.value);
   return broken;
 }
 

@@ -4,11 +4,16 @@
 // is taken from src/core.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "base/ids.h"
@@ -20,69 +25,110 @@
 
 namespace berth::sim {
 
-/// A request or lease that has not ended.
+/// When a record of each kind was last written of a lease; 0: none was.
+class RecordTimes {
+ public:
+  template <class Kind>
+  Instant of() const {
+    return at_[kIndexOf<Kind>];
+  }
+  template <class Kind>
+  void note(Instant at) {
+    at_[kIndexOf<Kind>] = at;
+  }
+
+ private:
+  template <class Kind, class... Kinds>
+  static consteval std::size_t index_in(const std::variant<Kinds...>* /*type*/) {
+    std::size_t index = 0;
+    static_cast<void>(((std::is_same_v<Kind, Kinds> || (++index, false)) || ...));
+    return index;
+  }
+  template <class Kind>
+  static constexpr std::size_t kIndexOf = index_in<Kind>(static_cast<const AnyFact*>(nullptr));
+
+  std::array<Instant, std::variant_size_v<AnyFact>> at_{};
+};
+
+/// A request or lease that has not ended. What a kind of record alone is about stands beside what
+/// else it is about, and nothing is kept that its record or the time of it tells.
 struct ReferenceLease {
   enum class State : std::uint8_t { kWaiting, kOffered, kClaimed, kReleasing };
   /// Where its memory is.
   enum class Away : std::uint8_t { kNo, kSwappingOut, kSuspended, kSwappingIn };
+  struct Place {
+    bool parked = false;
+    bool passed_others = false;  // With its grant.
+    std::optional<Instant> passed_since;
+  };
+  struct Members {
+    std::optional<Process> command;
+    bool command_ended = false;
+    Instant ended_at;  // Its command, or the last of its processes after that.
+    std::set<Process> processes = {};
+    std::set<Process> ever = {};  // All who were members, and its commands.
+
+    bool had_pid(std::int32_t pid) const;  // Of the dead the driver tells no more.
+  };
+  struct Save {
+    std::optional<std::uint64_t> number;  // Of the one under way.
+    std::uint64_t asked = 0;              // So far.
+    std::optional<CheckpointOutcome> last;
+  };
+  struct Requeue {
+    std::uint32_t restarts = 0;
+    std::optional<RequeueAsked> asked = {};  // It is to be stopped and to wait again.
+    std::optional<Instant> stop_at = {};     // It is being stopped, and killed then.
+  };
+  struct Pause {
+    bool frozen = false;
+    bool paused = false;
+    std::optional<Instant> until = {};
+  };
+  struct Absence {
+    Away away = Away::kNo;
+    bool wanted_back = false;
+    bool turn = false;                      // It left because its turn was over.
+    Bytes used;                             // On its first device, when it left.
+    Duration before;                        // How long it was away before, in all.
+    std::vector<DeviceId> moved_from = {};  // Where its memory was, if it returns elsewhere.
+    bool migrated = false;  // Somebody put it elsewhere than where it had asked for.
+    Instant undone_at;      // The last time that it was to leave, or to come back, and did not.
+
+    void put_on(const std::vector<DeviceId>& devices, std::vector<Part>& parts);
+  };
+
   State state = State::kWaiting;
-  Away away = Away::kNo;
-  bool wanted_back = false;
-  bool turn = false;  // It left because its turn was over.
-  Bytes away_used;    // On its first device, when it left.
-  Instant runs_since;
-  Instant returns_since;  // The last time that it began to.
-  Instant undone_at;      // The last time that it was to leave, or to come back, and did not.
-  std::optional<Instant> away_since;
-  Duration away_before;  // How long it was, in all.
   LeaseId id;
   Handle handle;
   UserId user;
   std::optional<Process> supervisor;
   Request request;
-  Instant queued_at;
-  std::optional<Instant> passed_since;
+  RecordTimes times;
+  Place place;
   std::vector<Part> parts;
-  std::vector<DeviceId> moved_from;  // Where its memory was when it left, if it returns elsewhere.
-  Instant granted_at;
-  Instant limited_from;  // Its limit holds: it is claimed, and neither leaves nor is stopped.
   Instant shrunk_at;
-  std::optional<Process> command;
-  std::set<Process> members;
-  std::set<Process> belonged;      // All who ever were members, and its commands.
+  std::optional<GrowthQueued> growth;
+  Members members;
   std::optional<Instant> kill_at;  // Revoked.
   std::optional<Instant> expires;
-  Instant ended_at;  // Its command, or the last of its processes after that, as it was written.
-  std::optional<Instant> releasing_since;
-  std::optional<Instant> growth_until;
-  std::optional<std::uint64_t> saving;  // The number of the save under way.
-  Instant saving_since;
-  std::uint64_t saves = 0;                    // Asked for so far.
-  std::optional<CheckpointOutcome> saved_as;  // Of the last that is over.
-  std::uint32_t restarts = 0;
-  bool requeuing = false;          // To be stopped and to wait again,
-  bool unsaved = false;            // whatever comes of its save.
-  Instant requeue_since;           // It was asked, or its save was over.
-  std::optional<Instant> stop_at;  // It is being stopped, and killed then.
-  bool parked = false;
-  bool passed_others = false;
-  bool command_ended = false;
-  bool growing = false;
-  bool frozen = false;
-  bool migrated = false;  // Somebody put it elsewhere than where it had asked for.
-  bool paused = false;
-  std::optional<Instant> paused_until;
-  Instant stands_since;  // It is away, or not frozen any more.
+  Save save;
+  Requeue requeue;
+  Pause pause;
+  Absence absence;
   ReferenceMeasures measures;
 
-  void goes_on();  // Unless it is frozen.
-  void end_pause();
-  void put_on(const std::vector<DeviceId>& devices);  // While it is away.
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
+  bool is_away(Away where) const { return absence.away == where; }
+  bool is_moving() const { return is_away(Away::kSwappingOut) || is_away(Away::kSwappingIn); }
+  Instant queued_at() const;
+  Instant granted_at() const { return times.of<LeaseGranted>(); }
+  Instant runs_since() const { return std::max(granted_at(), times.of<LeaseResumed>()); }
+  Instant stands_since() const;  // It is away, or not frozen any more.
   Bytes budget_on(DeviceId device) const;
-  bool had_pid(std::int32_t pid) const;  // Of whom the driver tells no more, once it has ended.
   /// Where what is away of the part that is on this device by now was when it left.
   DeviceId left_from(DeviceId device) const;
+  void goes_on();  // Unless it is frozen.
   /// Where it stands, for people.
   std::string describe() const;
 };

@@ -110,11 +110,11 @@ TEST_F(ReferenceModelTest, ASnapshotAfterRecordsThatWereNotWrittenLeavesWhatIsKn
     EXPECT_TRUE(coordinator.apply({++sequence, {6}, {6}, fact}).ok());
   }
   EXPECT_NE(model.replace(coordinator.snapshot({{7}, {7}}), sequence), "");
-  EXPECT_TRUE(model.find(kOne)->paused);
-  EXPECT_FALSE(model.find(kOne)->migrated);
-  EXPECT_TRUE(model.find(kTwo)->migrated);
-  EXPECT_EQ(model.find(kTwo)->stands_since, Instant{5});
-  EXPECT_TRUE(model.find(kThree)->migrated);
+  EXPECT_TRUE(model.find(kOne)->pause.paused);
+  EXPECT_FALSE(model.find(kOne)->absence.migrated);
+  EXPECT_TRUE(model.find(kTwo)->absence.migrated);
+  EXPECT_EQ(model.find(kTwo)->stands_since(), Instant{5});
+  EXPECT_TRUE(model.find(kThree)->absence.migrated);
 }
 
 TEST_F(ReferenceModelTest, ASnapshotThatLacksALeaseIsSeen) {

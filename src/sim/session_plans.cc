@@ -92,9 +92,9 @@ void Session::watch_saves() {
   if (!plan_.request.checkpoint || env_.finishing) return;
   once(milliseconds(200), Phase::kRunning, [this] {
     const ReferenceLease* lease = env_.checker.journal().find(id_);
-    if (lease != nullptr && lease->saving) {
+    if (lease != nullptr && lease->save.number) {
       core::ReportCheckpoint report{
-          .token = {}, .actor = actor(), .handle = handle_, .body = {.number = *lease->saving}};
+          .token = {}, .actor = actor(), .handle = handle_, .body = {.number = *lease->save.number}};
       if (env_.context.random.chance(500)) report.body.outcome = CheckpointOutcome::kSaved;
       once(plan_.save_takes, Phase::kRunning, [this, report] {
         perhaps_twice(report);
@@ -153,7 +153,8 @@ void Session::watch_return() {
   if (!plan_.released_on_return || env_.finishing) return;
   once(milliseconds(5), Phase::kRunning, [this] {
     const ReferenceLease* lease = env_.checker.journal().find(id_);
-    if (lease == nullptr || lease->away != ReferenceLease::Away::kSwappingIn) return watch_return();
+    if (lease == nullptr || !lease->is_away(ReferenceLease::Away::kSwappingIn))
+      return watch_return();
     once(*plan_.released_on_return, Phase::kRunning, [this] {
       ask_aside(core::Release{.token = {},
                               .actor = actor(),
@@ -168,8 +169,8 @@ void Session::watch_away() {
   if (plan_.suspends_after || env_.finishing) return;
   once(milliseconds(200) + plan_.away_for, Phase::kRunning, [this] {
     const ReferenceLease* lease = env_.checker.journal().find(id_);
-    if (lease != nullptr && lease->away == ReferenceLease::Away::kSuspended &&
-        !lease->wanted_back) {
+    if (lease != nullptr && lease->is_away(ReferenceLease::Away::kSuspended) &&
+        !lease->absence.wanted_back) {
       ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
     }
     watch_away();
@@ -192,8 +193,8 @@ void Session::watch_requeue() {
   if (!plan_.request.requeue_grace) return;
   once(milliseconds(200), Phase::kRunning, [this] {
     const ReferenceLease* lease = env_.checker.journal().find(id_);
-    const bool asked = lease != nullptr && lease->requeuing && !lease->saving;
-    if (asked && lease->stop_at) return stop();
+    const bool asked = lease != nullptr && lease->requeue.asked && !lease->save.number;
+    if (asked && lease->requeue.stop_at) return stop();
     if (asked) {
       const core::BeginRequeue begin{.token = {}, .actor = actor(), .handle = handle_};
       perhaps_twice(begin);
@@ -243,7 +244,7 @@ void Session::freeze() {
 void Session::resume_frozen() {
   const ReferenceLease* lease = env_.checker.journal().find(id_);
   if (lease == nullptr) return;
-  if (lease->frozen) {
+  if (lease->pause.frozen) {
     ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
   }
   env_.context.clock.after(plan_.frozen_for, [this] { resume_frozen(); });

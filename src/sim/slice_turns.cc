@@ -16,7 +16,6 @@ using Away = ReferenceLease::Away;
 
 // To ask the driver, to be told, and to come back from a restart.
 constexpr Duration kPatience = seconds(2);
-// One that could not be moved is not asked again for so long.
 constexpr Duration kAskedAgainAfter = seconds(61);
 
 bool is_slice(const ReferenceLease& lease) {
@@ -36,9 +35,9 @@ bool is_on(const ReferenceLease& lease, DeviceId device) {
 }
 
 bool waits_for_turn(const ReferenceLease& lease, const DeviceView& device) {
-  if (!is_slice(lease) || lease.frozen || lease.kill_at) return false;
+  if (!is_slice(lease) || lease.pause.frozen || lease.kill_at) return false;
   if (lease.state == ReferenceLease::State::kWaiting) return is_named(lease.request, device);
-  return lease.holds() && lease.away == Away::kSuspended && lease.wanted_back &&
+  return lease.holds() && lease.is_away(Away::kSuspended) && lease.absence.wanted_back &&
          is_on(lease, device.id);
 }
 
@@ -48,20 +47,28 @@ Bytes need_of(const Observations& observations, const ReferenceLease& lease) {
   const Part& part = lease.parts.front();
   const auto index = observations.devices.index_of(part.device);
   const Bytes away = index ? observations.devices.away_of(lease.handle, *index) : Bytes{};
-  return std::max({part.budget, lease.away_used, away});
+  return std::max({part.budget, lease.absence.used, away});
+}
+
+/// It could not be moved, and is not asked again yet.
+bool was_tried(const ReferenceLease& lease, core::Now now) {
+  const Instant undone_at = lease.absence.undone_at;
+  return undone_at.ns > 0 && undone_at + kAskedAgainAfter > now.instant;
 }
 
 /// What it has comes free when its turn ends, and it may end.
 bool is_over(const Observations& observations, const ReferenceLease& lease, core::Now now) {
-  const bool lives =
-      (lease.command && !lease.command_ended && observations.processes.alive(*lease.command)) ||
-      std::ranges::any_of(lease.members,
-                          [&](const Process& one) { return observations.processes.alive(one); });
+  const ReferenceLease::Members& members = lease.members;
+  const bool lives = (members.command && !members.command_ended &&
+                      observations.processes.alive(*members.command)) ||
+                     std::ranges::any_of(members.processes, [&](const Process& one) {
+                       return observations.processes.alive(one);
+                     });
   const bool may = lease.state == ReferenceLease::State::kClaimed && lives &&
-                   lease.away == Away::kNo && !lease.kill_at && !lease.requeuing && !lease.saving &&
-                   !lease.frozen;
-  const bool tried = lease.undone_at.ns > 0 && lease.undone_at + kAskedAgainAfter > now.instant;
-  return may && !tried && lease.runs_since + observations.settings.turn_min <= now.instant;
+                   lease.is_away(Away::kNo) && !lease.kill_at && !lease.requeue.asked &&
+                   !lease.save.number && !lease.pause.frozen;
+  const bool tried = was_tried(lease, now);
+  return may && !tried && lease.runs_since() + observations.settings.turn_min <= now.instant;
 }
 
 /// What stays on the device when those slices have left it whose turns are over; absent while
@@ -72,10 +79,10 @@ std::optional<Bytes> staying_on(const Observations& observations, const DeviceVi
   Bytes staying = device.charged;
   for (const auto& [id, lease] : observations.journal.leases()) {
     if (!is_on(lease, device.id)) continue;
-    if (lease.growing || lease.state == ReferenceLease::State::kReleasing) return std::nullopt;
-    if (lease.away == Away::kSwappingOut || lease.away == Away::kSwappingIn) return std::nullopt;
-    const bool gone = lease.away == Away::kSuspended;
-    if (gone && lease.stands_since >= observations.last_asked_at) return std::nullopt;
+    if (lease.growth || lease.state == ReferenceLease::State::kReleasing) return std::nullopt;
+    if (lease.is_moving()) return std::nullopt;
+    const bool gone = lease.is_away(Away::kSuspended);
+    if (gone && lease.stands_since() >= observations.last_asked_at) return std::nullopt;
     const bool whole = lease.request.share == Share::kExclusive;
     if (whole && !gone) return std::nullopt;
     if (!is_slice(lease) || !is_over(observations, lease, now)) continue;
@@ -103,15 +110,14 @@ const ReferenceLease* who_may_begin(const Observations& observations,
                                     core::Now now) {
   const bool moves = std::ranges::any_of(observations.journal.leases(), [](const auto& entry) {
     const ReferenceLease& lease = entry.second;
-    const bool is_on_its_way = lease.away == Away::kSwappingOut || lease.away == Away::kSwappingIn;
     // One that was told to end has no more turns, and returns as others do, if it has the time.
     const bool takes_turns = is_slice(lease) && !lease.kill_at;
-    return is_on_its_way || (!takes_turns && (lease.growing || lease.wanted_back));
+    return lease.is_moving() || (!takes_turns && (lease.growth || lease.absence.wanted_back));
   });
   if (moves) return nullptr;
   for (const LeaseId id : coordinator.queue(now)) {
     const ReferenceLease* lease = observations.journal.find(id);
-    if (lease == nullptr || lease->parked) continue;
+    if (lease == nullptr || lease->place.parked) continue;
     const std::optional<WhyView> why = coordinator.why(id, now);
     const bool is_passed = why && (why->reason == WhyView::Reason::kUserLimit ||
                                    why->reason == WhyView::Reason::kAboveLimit);
@@ -137,7 +143,7 @@ const ReferenceLease* whose_turn_it_is(const Observations& observations,
     return waits_for_turn(lease, device) && need_of(observations, lease) <= greatest;
   };
   for (const auto& [id, lease] : observations.journal.leases()) {
-    const bool tried = lease.undone_at.ns > 0 && lease.undone_at + kAskedAgainAfter > now.instant;
+    const bool tried = was_tried(lease, now);
     if (lease.state == ReferenceLease::State::kClaimed && !tried && may(lease)) return &lease;
   }
   const ReferenceLease* first = who_may_begin(observations, coordinator, device, now);
@@ -148,9 +154,9 @@ const ReferenceLease* whose_turn_it_is(const Observations& observations,
 
 std::string Turns::check_end_of_turn(const Observations& observations, const ReferenceLease& lease,
                                      const core::Coordinator& coordinator, core::Now now) {
-  if (lease.runs_since + observations.settings.turn_min > now.instant) {
+  if (lease.runs_since() + observations.settings.turn_min > now.instant) {
     return fmt::format("the turn of lease {} ended after {} ms, before the least of {}",
-                       lease.id.value, (now.instant - lease.runs_since).ns / 1'000'000,
+                       lease.id.value, (now.instant - lease.runs_since()).ns / 1'000'000,
                        observations.settings.turn_min.ns / 1'000'000);
   }
   for (const DeviceView& device : coordinator.devices(now)) {

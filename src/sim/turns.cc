@@ -64,11 +64,11 @@ std::optional<Instant> expected_end(const Observations& observations, const Refe
   std::optional<Instant> end = lease.kill_at;
   const auto sooner = [&](Instant at) { end = std::min(end.value_or(at), at); };
   if (lease.expires) sooner(*lease.expires);
-  if (lease.away != ReferenceLease::Away::kNo) return end;
-  const Instant began = lease.granted_at + lease.away_before;
+  if (!lease.is_away(ReferenceLease::Away::kNo)) return end;
+  const Instant began = lease.granted_at() + lease.absence.before;
   if (lease.request.limit) sooner(began + *lease.request.limit);
   if (const auto& reported = observations.of(lease.id).reported_end) {
-    sooner(doubled(std::max(reported->at, lease.runs_since), reported->left, now));
+    sooner(doubled(std::max(reported->at, lease.runs_since()), reported->left, now));
   } else if (lease.request.eta && lease.request.eta->ns > 0) {
     sooner(doubled(began, *lease.request.eta, now));
   }
@@ -86,13 +86,14 @@ std::string broken_reservation(const Observations& observations, const Reference
   Instant last_end = now.instant;
   Bytes together = first.request.vram;
   for (const auto& [id, lease] : observations.journal.leases()) {
-    if (lease.state == ReferenceLease::State::kReleasing && lease.releasing_since) {
-      last_end = std::max(last_end, *lease.releasing_since + seconds(30));
+    if (lease.state == ReferenceLease::State::kReleasing) {
+      last_end = std::max(last_end, lease.times.of<LeaseReleasing>() + seconds(30));
     }
     if (!lease.holds()) continue;
     const std::optional<Instant> end = expected_end(observations, lease, now.instant);
     if (end && id != granted.id) last_end = std::max(last_end, *end);
-    const bool passed = lease.passed_others && lease.granted_at >= first.queued_at && !end;
+    const bool passed =
+        lease.place.passed_others && lease.granted_at() >= first.queued_at() && !end;
     if (passed || id == granted.id) together += lease.budget_on(device.id);
   }
   if (!whole && together <= room) return {};
@@ -115,8 +116,8 @@ std::string check_passing(const Observations& observations, const Passing& passi
   if (ahead.request.device_count > 1 || ahead.request.devices.size() > 1) return {};
   const std::optional<WhyView> why = coordinator.why(ahead.id, now);
   if (!why || !may_be_offered(why->reason)) return {};
-  const bool too_long =
-      ahead.passed_since && *ahead.passed_since + observations.settings.pass_max <= now.instant;
+  const bool too_long = ahead.place.passed_since &&
+                        *ahead.place.passed_since + observations.settings.pass_max <= now.instant;
   for (const DeviceView& device : coordinator.devices(now)) {
     const Bytes room = saturating_sub(device.capacity.value_or(Bytes{}), device.held_back);
     const bool could_use = may_use(ahead.request, device) && ahead.request.vram <= room;
@@ -147,14 +148,14 @@ std::string Turns::check_idleness(const Observations& observations, const server
   const Idle before = std::exchange(idle_, {});
   if (queue_.empty() || engine.journal_behind()) return {};
   for (const auto& [id, lease] : observations.journal.leases()) {
-    if (lease.growing || lease.wanted_back) return {};  // What is free may be kept for it.
+    if (lease.growth || lease.absence.wanted_back) return {};  // What is free may be kept for it.
   }
   for (const LeaseId id : queue_) {
     const ReferenceLease* lease = observations.journal.find(id);
     if (lease == nullptr || lease->state != ReferenceLease::State::kWaiting) {
       return fmt::format("lease {} is in the queue and does not wait", id.value);
     }
-    if (lease->parked) continue;
+    if (lease->place.parked) continue;
     if (!has_room(observations, lease->request, coordinator.devices(now))) return {};
     const std::optional<WhyView> why = coordinator.why(id, now);
     if (!why || !may_be_offered(why->reason)) return {};
@@ -184,13 +185,13 @@ std::string Turns::check_grant(const Observations& observations, const Reference
   // The order may be in force since this event only.
   std::ranges::sort(queue, {}, [&](LeaseId id) {
     const ReferenceLease* lease = observations.journal.find(id);
-    return std::pair(lease == nullptr ? Instant{} : lease->queued_at, id);
+    return std::pair(lease == nullptr ? Instant{} : lease->queued_at(), id);
   });
   bool is_first = true;
   for (const LeaseId id : queue) {
     const ReferenceLease* ahead = observations.journal.find(id);
     const bool waits = ahead != nullptr && ahead->state == ReferenceLease::State::kWaiting;
-    if (!waits || ahead->parked || ahead->queued_at >= granted.queued_at) continue;
+    if (!waits || ahead->place.parked || ahead->queued_at() >= granted.queued_at()) continue;
     std::string broken =
         check_passing(observations, {.ahead = *ahead, .is_first = is_first, .granted = granted},
                       coordinator, now);
