@@ -31,8 +31,8 @@ std::optional<Handle> handle_of(const server::Command& command) {
 }
 
 template <class What>
-bool is_a(std::size_t kind) {
-  return kind == server::Command(std::in_place_type<What>).index();
+bool is_a(const server::Command& command) {
+  return std::holds_alternative<What>(command);
 }
 
 std::string listed(const std::vector<LeaseId>& ids) {
@@ -71,6 +71,15 @@ bool finds_free(const Observations& observations, const ReferenceLease& lease,
   });
 }
 
+/// What its program tells of its end counts at once.
+std::string check_progress(const core::ReportProgress& report, const LeaseView& view,
+                           core::Now now) {
+  const UnixMs latest{now.wall.value + checked(report.left).ns / 1'000'000};
+  const bool runs = view.state == LeaseState::kHeld && !view.flags.suspending;
+  if (!runs || (view.expected_end && *view.expected_end <= latest)) return {};
+  return fmt::format("lease {} has told when it ends, and that does not count", view.id.value);
+}
+
 }  // namespace
 
 InvariantChecker::InvariantChecker(SimContext& context, const Devices& devices,
@@ -101,7 +110,6 @@ void InvariantChecker::daemon_died() {
   calls_.clear();
   turns_.forget();
   observations_.moving.clear();
-  for (auto& [id, known] : observations_.known) known.reported_end.reset();
   observations_.coming_back.clear();
 }
 
@@ -120,7 +128,7 @@ void InvariantChecker::configured(const core::Settings& settings) {
 
 void InvariantChecker::asked(server::ConnectionId connection, const server::Command& command) {
   context_.note("call {} of kind {}", connection.value, command.index());
-  const bool first = calls_.emplace(connection, Call{command.index(), handle_of(command)}).second;
+  const bool first = calls_.emplace(connection, Call{command}).second;
   if (!first) context_.fail("a second call on a connection that waits for the first");
   if (const auto* release = std::get_if<core::Release>(&command)) {
     observations_.known[release->lease].released = true;
@@ -134,7 +142,6 @@ void InvariantChecker::asked(server::ConnectionId connection, const server::Comm
   if (const auto* resume = std::get_if<core::Resume>(&command)) {
     observations_.known[resume->lease].resumed_by_somebody = true;
   }
-  if (const auto* report = std::get_if<core::ReportProgress>(&command)) on_progress(*report);
   if (const auto* report = std::get_if<core::ReportExit>(&command)) {
     const ReferenceLease* lease = observations_.journal.find(report->handle);
     if (lease != nullptr)
@@ -147,14 +154,6 @@ void InvariantChecker::asked(server::ConnectionId connection, const server::Comm
       observations_.known[lease->id].reconnected_at = now().instant;
     }
   }
-}
-
-void InvariantChecker::on_progress(const core::ReportProgress& report) {
-  const ReferenceLease* lease = observations_.journal.find(report.lease);
-  if (lease == nullptr || lease->state != ReferenceLease::State::kClaimed) return;
-  observations_.known[report.lease].reported_end =
-      core::ReportedEnd{.at = now().instant, .left = checked(report.body.left)};
-  context_.coverage.reached(Moment::kProgressTold);
 }
 
 void InvariantChecker::on_disconnect(server::ConnectionId connection) {
@@ -252,13 +251,11 @@ void InvariantChecker::note_record(const Record& record,
   if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, checked(before).parts);
   if (std::holds_alternative<LeasePaused>(record.fact)) {
     // A Resume that is on the way may be meant to end it.
-    observations_.known[id].resumed_by_somebody = std::ranges::any_of(calls_, [](const auto& call) {
-      return call.second.kind == server::Command(core::Resume{}).index();
-    });
+    observations_.known[id].resumed_by_somebody = std::ranges::any_of(
+        calls_, [](const auto& call) { return is_a<core::Resume>(call.second.command); });
   }
   if (std::holds_alternative<LeaseEnded>(record.fact) ||
       std::holds_alternative<LeaseRequeued>(record.fact)) {
-    observations_.known[id].reported_end.reset();
     observations_.known[id].found_free = false;
   }
 }
@@ -335,6 +332,7 @@ void InvariantChecker::check_view(const LeaseView& view, const server::Engine& e
     return;
   }
   check(mismatch(*said, view, behind));
+  if (!behind) check(check_expected_end(*said, view, now()));
 }
 
 void InvariantChecker::answered(server::ConnectionId connection, const server::Answer& answer,
@@ -353,12 +351,17 @@ void InvariantChecker::answered(server::ConnectionId connection, const server::A
   const auto& view = std::get<LeaseView>(answer);
   context_.note("answered {}: lease {} is {}", connection.value, view.id.value,
                 to_text(view.state));
-  if (made.handle && *made.handle != view.handle) context_.fail("an answer about another lease");
+  const std::optional<Handle> handle = handle_of(made.command);
+  if (handle && *handle != view.handle) context_.fail("an answer about another lease");
   check_view(view, engine);
   const ReferenceLease* said = observations_.journal.find(view.id);
-  if (is_a<core::Claim>(made.kind) && said != nullptr &&
+  if (is_a<core::Claim>(made.command) && said != nullptr &&
       said->state == ReferenceLease::State::kOffered) {
     context_.fail("a claim was answered that was not written");
+  }
+  if (const auto* report = std::get_if<core::ReportProgress>(&made.command)) {
+    context_.coverage.reached(Moment::kProgressTold);
+    check(check_progress(*report, view, now()));
   }
 }
 
@@ -371,10 +374,8 @@ void InvariantChecker::on_item(server::ConnectionId connection, const server::It
   }
   context_.note("told {}: {}", connection.value, item.event);
   if (const auto* view = std::get_if<LeaseView>(&item.body)) {
-    const std::optional<Handle>& handle = call->second.handle;
-    if (handle && *handle != view->handle) {
-      context_.fail("an item about another lease");
-    }
+    const std::optional<Handle> handle = handle_of(call->second.command);
+    if (handle && *handle != view->handle) context_.fail("an item about another lease");
     check_view(*view, engine);
     heard(connection, call->second, view->id);
   }
@@ -383,7 +384,7 @@ void InvariantChecker::on_item(server::ConnectionId connection, const server::It
 }
 
 void InvariantChecker::heard(server::ConnectionId connection, const Call& call, LeaseId lease) {
-  if (!is_a<core::Submit>(call.kind) && !is_a<core::Reconnect>(call.kind)) return;
+  if (!is_a<core::Submit>(call.command) && !is_a<core::Reconnect>(call.command)) return;
   Known& known = observations_.known[lease];
   if (connection < known.requester) return;  // It came late.
   known.requester = connection;
@@ -483,8 +484,8 @@ void InvariantChecker::all_over(const server::Engine& engine) {
     }
   }
   for (const auto& [connection, call] : calls_) {
-    context_.fail(fmt::format("call {} of kind {} was never {}", connection.value, call.kind,
-                              call.streams ? "ended" : "answered"));
+    context_.fail(fmt::format("call {} of kind {} was never {}", connection.value,
+                              call.command.index(), call.streams ? "ended" : "answered"));
   }
 }
 

@@ -68,13 +68,11 @@ class InvariantChecker {
 
  private:
   struct Call {
-    std::size_t kind = 0;  // Which alternative of Ask.
-    std::optional<Handle> handle;
+    server::Command command;
     bool streams = false;  // It has been answered with a first item, and more will follow.
   };
 
   void check(std::string broken);
-  void on_progress(const core::ReportProgress& report);
   void check_view(const LeaseView& view, const server::Engine& engine);
   void heard(server::ConnectionId connection, const Call& call, LeaseId lease);
   void note_budgets(LeaseId id, const std::vector<Part>& before);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "sim/observations.h"
 #include "sim/reference_model.h"
 
 namespace berth::sim {
@@ -56,6 +57,29 @@ std::string mismatch(const ReferenceLease& said, const LeaseView& view, bool beh
         return part.device == shown.device && part.budget == shown.granted;
       });
   return same_parts ? std::string() : differ("the budget");
+}
+
+// It is not told later than it must come. What it was to take by its eta is told anew for as long
+// as it has taken.
+std::string check_expected_end(const ReferenceLease& lease, const LeaseView& view, core::Now now) {
+  Instant latest =
+      std::min(lease.kill_at.value_or(Instant::never()), lease.expires.value_or(Instant::never()));
+  if (lease.is_away(ReferenceLease::Away::kNo)) {
+    const Request& request = lease.request;
+    const Instant began = lease.granted_at() + lease.absence.before;
+    if (request.limit) latest = std::min(latest, began + *request.limit);
+    const Duration taken = now.instant - began;
+    // What its program has told counts instead, and is asked for where it tells it.
+    const Duration eta = view.progress ? Duration{} : request.eta.value_or(Duration{});
+    if (eta.ns > 0) latest = std::min(latest, now.instant + std::max(eta, taken));
+  }
+  if (!lease.holds() || latest == Instant::never()) return {};
+  const Instant end = view.expected_end
+                          ? now.instant + milliseconds(view.expected_end->value - now.wall.value)
+                          : Instant::never();
+  if (end <= latest + milliseconds(1)) return {};  // Answers have whole milliseconds.
+  return fmt::format("lease {} is expected to end {} ms after it must: <{}>", lease.id.value,
+                     (end - latest).ns / 1'000'000, lease.describe());
 }
 
 }  // namespace berth::sim

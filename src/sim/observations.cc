@@ -122,28 +122,22 @@ std::string broken_on_device(const Observations& observations, const ReferenceLe
   return {};
 }
 
-bool is_named(const Request& request, const Device& device, std::size_t index) {
-  return request.devices.empty() ||
-         std::ranges::any_of(request.devices, [&](const DeviceName& name) {
-           const auto* id = std::get_if<DeviceId>(&name);
-           return id != nullptr ? *id == device.id : std::get<std::uint32_t>(name) == index;
-         });
+std::size_t count_of(const Request& request) {
+  return request.devices.empty() ? request.device_count : request.devices.size();
 }
 
 // However empty the devices were.
 bool never_fits(const Observations& observations, const Request& request) {
-  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
-  const bool any_model = request.mixed || !request.devices.empty();
-  std::map<std::string, std::size_t> able;
+  std::vector<std::string> models;
   for (std::size_t i = 0; i < observations.devices.count(); ++i) {
     const Device& device = observations.devices.at(i);
     const Bytes reserve =
         std::max(observations.reserve_on(device.id), device.driver_reserved.value_or(Bytes{}));
     const Bytes room = saturating_sub(device.capacity, reserve);
-    if (!is_named(request, device, i) || room == Bytes{} || request.vram > room) continue;
-    if (++able[any_model ? std::string() : device.model] >= count) return false;
+    const bool fits = room > Bytes{} && request.vram <= room;
+    if (fits && may_be_on(request, device.id, i)) models.push_back(device.model);
   }
-  return true;
+  return !are_enough(request, models);
 }
 
 bool is_alive(const Observations& observations, const std::optional<Process>& process) {
@@ -267,6 +261,22 @@ std::optional<LeaseId> Observations::last_with(std::int32_t pid) const {
   return last;
 }
 
+bool may_be_on(const Request& request, DeviceId device, std::size_t index) {
+  const auto is_it = [&](const DeviceName& name) {
+    const auto* id = std::get_if<DeviceId>(&name);
+    return id != nullptr ? *id == device : std::get<std::uint32_t>(name) == index;
+  };
+  return request.devices.empty() || std::ranges::any_of(request.devices, is_it);
+}
+
+bool are_enough(const Request& request, std::span<const std::string> models) {
+  const bool any_model = request.mixed || !request.devices.empty();
+  std::map<std::string, std::size_t> able;
+  return std::ranges::any_of(models, [&](const std::string& model) {
+    return ++able[any_model ? std::string() : model] >= count_of(request);
+  });
+}
+
 Bytes Observations::reserve_on(DeviceId device) const {
   const auto own = settings.device_reserve.find(device);
   return own == settings.device_reserve.end() ? settings.reserve : own->second;
@@ -275,8 +285,7 @@ Bytes Observations::reserve_on(DeviceId device) const {
 std::string check_grant(const Observations& observations, const ReferenceLease& lease,
                         const ReferenceLease& before) {
   const Request& request = lease.request;
-  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
-  if (lease.parts.size() != count) return "not as many devices as were asked for";
+  if (lease.parts.size() != count_of(request)) return "not as many devices as were asked for";
   std::set<DeviceId> seen;
   std::set<std::string> models;
   for (const Part& part : lease.parts) {
@@ -284,7 +293,7 @@ std::string check_grant(const Observations& observations, const ReferenceLease& 
     if (!index) return "a grant on a device that is not there";
     const Device& device = observations.devices.at(*index);
     if (!seen.insert(part.device).second) return "one device twice in a lease";
-    if (!lease.absence.migrated && !is_named(request, device, *index)) {
+    if (!lease.absence.migrated && !may_be_on(request, device.id, *index)) {
       return "a device that was not asked for";
     }
     models.insert(device.model);
@@ -352,9 +361,8 @@ std::string check_end(const Observations& observations, const ReferenceLease& le
   }
   if (is_alive(observations, lease.members.command)) return because("its command lives");
   if (lease.request.leftovers != Leftovers::kWait) return {};
-  const bool member_lives = std::ranges::any_of(
-      lease.members.processes,
-      [&](const Process& member) { return observations.processes.alive(member); });
+  const auto lives = [&](const Process& one) { return observations.processes.alive(one); };
+  const bool member_lives = std::ranges::any_of(lease.members.processes, lives);
   return member_lives ? because("a process of it lives") : std::string();
 }
 

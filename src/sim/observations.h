@@ -6,13 +6,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "base/ids.h"
 #include "base/units.h"
 #include "core/event.h"
-#include "core/ledger.h"
 #include "core/settings.h"
 #include "model/lease.h"
 #include "server/ports.h"
@@ -34,8 +34,7 @@ struct Known {
   // The largest budget of each part that it had since a sample could tell what it used. Empty: its
   // present one.
   std::vector<Bytes> largest;
-  std::optional<core::ReportedEnd> reported_end = {};  // By its program, to the daemon that runs.
-  std::set<Process> leftovers = {};                    // Told by its supervisor.
+  std::set<Process> leftovers = {};  // Told by its supervisor.
   bool found_free = false;  // It has ended, and a sample asked since lists none of its processes.
   Instant back_at = {};     // When memory of it last came back to a device.
 };
@@ -68,6 +67,11 @@ struct Observations {
   bool is_behind(Instant now) const { return behind_at.ns > 0 && behind_at + seconds(2) > now; }
 };
 
+/// By what the request names. Devices have their places in the list of all.
+bool may_be_on(const Request& request, DeviceId device, std::size_t index);
+/// As many devices as it asks for are of these models: of one, unless it leaves that open.
+bool are_enough(const Request& request, std::span<const std::string> models);
+
 // Each rule answers with what is broken, or with nothing.
 
 /// A grant, or a growth, that was just written; `before` is how the lease stood before.
@@ -93,6 +97,8 @@ std::string check_freeing(const Observations& observations, const ReferenceLease
 /// A lease that was just ended or released; `lease` is how it stood before.
 std::string check_end(const Observations& observations, const ReferenceLease& lease,
                       EndResult result, core::Now now);
+/// The end that an answer tells of a lease.
+std::string check_expected_end(const ReferenceLease& lease, const LeaseView& view, core::Now now);
 /// A time that has passed without what should have happened by then.
 std::string check_delay(const Observations& observations, core::Now now);
 /// A program was refused memory inside its budget.

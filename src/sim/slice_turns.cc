@@ -22,21 +22,14 @@ bool is_slice(const ReferenceLease& lease) {
   return lease.request.share == Share::kSlice;
 }
 
-bool is_named(const Request& request, const DeviceView& device) {
-  return request.devices.empty() ||
-         std::ranges::any_of(request.devices, [&](const DeviceName& name) {
-           const auto* id = std::get_if<DeviceId>(&name);
-           return id != nullptr ? *id == device.id : std::get<std::uint32_t>(name) == device.index;
-         });
-}
-
 bool is_on(const ReferenceLease& lease, DeviceId device) {
   return std::ranges::any_of(lease.parts, [&](const Part& part) { return part.device == device; });
 }
 
 bool waits_for_turn(const ReferenceLease& lease, const DeviceView& device) {
   if (!is_slice(lease) || lease.pause.frozen || lease.kill_at) return false;
-  if (lease.state == ReferenceLease::State::kWaiting) return is_named(lease.request, device);
+  if (lease.state == ReferenceLease::State::kWaiting)
+    return may_be_on(lease.request, device.id, device.index);
   return lease.holds() && lease.is_away(Away::kSuspended) && lease.absence.wanted_back &&
          is_on(lease, device.id);
 }
@@ -125,7 +118,7 @@ const ReferenceLease* who_may_begin(const Observations& observations,
     const bool may = is_slice(*lease) && lease->state == ReferenceLease::State::kWaiting && why &&
                      may_be_offered(why->reason);
     if (!may) return nullptr;
-    if (is_named(lease->request, device)) return lease;
+    if (may_be_on(lease->request, device.id, device.index)) return lease;
   }
   return nullptr;
 }

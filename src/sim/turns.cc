@@ -13,14 +13,6 @@
 namespace berth::sim {
 namespace {
 
-bool may_use(const Request& request, const DeviceView& device) {
-  return request.devices.empty() ||
-         std::ranges::any_of(request.devices, [&](const DeviceName& name) {
-           const auto* id = std::get_if<DeviceId>(&name);
-           return id != nullptr ? *id == device.id : std::get<std::uint32_t>(name) == device.index;
-         });
-}
-
 bool has_exclusive(const Observations& observations, const DeviceView& device) {
   return std::ranges::any_of(device.leases, [&](LeaseId id) {
     const ReferenceLease* lease = observations.journal.find(id);
@@ -29,9 +21,8 @@ bool has_exclusive(const Observations& observations, const DeviceView& device) {
 }
 
 bool has_room(const Observations& observations, const Request& request, const DeviceView& device) {
-  if (device.lost || device.overcommitted || !device.capacity || !may_use(request, device)) {
-    return false;
-  }
+  if (device.lost || device.overcommitted || !device.capacity) return false;
+  if (!may_be_on(request, device.id, device.index)) return false;
   if (request.share == Share::kExclusive) {
     return device.leases.empty() && device.grantable > Bytes{} && device.unmanaged &&
            saturating_sub(*device.unmanaged, device.ignored) <=
@@ -42,41 +33,26 @@ bool has_room(const Observations& observations, const Request& request, const De
 
 bool has_room(const Observations& observations, const Request& request,
               const std::vector<DeviceView>& devices) {
-  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
-  const bool any_model = request.mixed || !request.devices.empty();
-  std::map<std::string, std::size_t> able;
+  std::vector<std::string> models;
   for (const DeviceView& device : devices) {
-    if (!has_room(observations, request, device)) continue;
-    if (++able[any_model ? std::string() : device.model] >= count) return true;
+    if (has_room(observations, request, device)) models.push_back(device.model);
   }
-  return false;
+  return are_enough(request, models);
 }
 
-Instant doubled(Instant from, Duration expected, Instant now) {
-  while (from + expected <= now) expected = expected + expected;
-  return from + expected;
-}
-
-/// Start + min(limit, eta), or what its program has told instead of the eta; what has passed
-/// doubles.
-std::optional<Instant> expected_end(const Observations& observations, const ReferenceLease& lease,
-                                    Instant now) {
-  std::optional<Instant> end = lease.kill_at;
-  const auto sooner = [&](Instant at) { end = std::min(end.value_or(at), at); };
-  if (lease.expires) sooner(*lease.expires);
-  if (!lease.is_away(ReferenceLease::Away::kNo)) return end;
-  const Instant began = lease.granted_at() + lease.absence.before;
-  if (lease.request.limit) sooner(began + *lease.request.limit);
-  if (const auto& reported = observations.of(lease.id).reported_end) {
-    sooner(doubled(std::max(reported->at, lease.runs_since()), reported->left, now));
-  } else if (lease.request.eta && lease.request.eta->ns > 0) {
-    sooner(doubled(began, *lease.request.eta, now));
-  }
-  return end;
+/// As the coordinator tells it, and check_expected_end() bounds it. Answers have whole
+/// milliseconds.
+std::optional<Instant> end_in_answer(const core::Coordinator& coordinator, LeaseId id,
+                                     core::Now now) {
+  const std::optional<LeaseView> lease = coordinator.lease(id, now);
+  if (!lease || !lease->expected_end) return std::nullopt;
+  const auto left = lease->expected_end->value - now.wall.value;
+  return now.instant + milliseconds(left + 1);
 }
 
 /// Why `granted` may not go before `first` on the only device there is; empty if it may.
-std::string broken_reservation(const Observations& observations, const ReferenceLease& first,
+std::string broken_reservation(const Observations& observations,
+                               const core::Coordinator& coordinator, const ReferenceLease& first,
                                const ReferenceLease& granted, const DeviceView& device,
                                core::Now now) {
   const Bytes room = saturating_sub(device.capacity.value_or(Bytes{}), device.held_back);
@@ -90,7 +66,7 @@ std::string broken_reservation(const Observations& observations, const Reference
       last_end = std::max(last_end, lease.times.of<LeaseReleasing>() + seconds(30));
     }
     if (!lease.holds()) continue;
-    const std::optional<Instant> end = expected_end(observations, lease, now.instant);
+    const std::optional<Instant> end = end_in_answer(coordinator, id, now);
     if (end && id != granted.id) last_end = std::max(last_end, *end);
     const bool passed =
         lease.place.passed_others && lease.granted_at() >= first.queued_at() && !end;
@@ -120,14 +96,15 @@ std::string check_passing(const Observations& observations, const Passing& passi
                         *ahead.place.passed_since + observations.settings.pass_max <= now.instant;
   for (const DeviceView& device : coordinator.devices(now)) {
     const Bytes room = saturating_sub(device.capacity.value_or(Bytes{}), device.held_back);
-    const bool could_use = may_use(ahead.request, device) && ahead.request.vram <= room;
+    const bool could_use =
+        may_be_on(ahead.request, device.id, device.index) && ahead.request.vram <= room;
     if (granted.budget_on(device.id) == Bytes{} || !could_use) continue;
     if (!observations.settings.backfill || too_long) {
       return fmt::format("lease {} passed lease {}, which nobody may pass{}", granted.id.value,
                          ahead.id.value, too_long ? " any more" : "");
     }
     if (is_first && observations.devices.count() == 1) {
-      return broken_reservation(observations, ahead, granted, device, now);
+      return broken_reservation(observations, coordinator, ahead, granted, device, now);
     }
   }
   return {};
