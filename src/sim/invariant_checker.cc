@@ -74,7 +74,7 @@ bool finds_free(const Observations& observations, const ReferenceLease& lease,
 /// What its program tells of its end counts at once.
 std::string check_progress(const core::ReportProgress& report, const LeaseView& view,
                            core::Now now) {
-  const UnixMs latest{now.wall.value + checked(report.left).ns / 1'000'000};
+  const UnixMs latest{now.wall.value + checked(report.body.left).ns / 1'000'000};
   const bool runs = view.state == LeaseState::kHeld && !view.flags.suspending;
   if (!runs || (view.expected_end && *view.expected_end <= latest)) return {};
   return fmt::format("lease {} has told when it ends, and that does not count", view.id.value);

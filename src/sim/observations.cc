@@ -250,13 +250,13 @@ std::optional<LeaseId> Observations::last_with(std::int32_t pid) const {
   std::optional<LeaseId> last;
   std::uint64_t began = 0;
   for (const auto& [id, lease] : journal.leases()) {
-    const auto look_at = [&](const Process& one) {
-      if (one.pid != pid || one.start_ticks < began) return;
-      last = id;
-      began = one.start_ticks;
-    };
-    std::ranges::for_each(lease.members.ever, look_at);
-    std::ranges::for_each(of(id).leftovers, look_at);
+    for (const std::set<Process>* those : {&lease.members.ever, &of(id).leftovers}) {
+      for (const Process& one : *those) {
+        if (one.pid != pid || one.start_ticks < began) continue;
+        last = id;
+        began = one.start_ticks;
+      }
+    }
   }
   return last;
 }

@@ -89,8 +89,8 @@ void runs_in_turns(Random& random, const Plan& plan, SessionPlan& session) {
   if (plan.slices_per_mille == kAllSlices) {
     request.device_count = 1;
     request.ttl.reset();
-    session.renewals = 0;
-    session.anchored = false;
+    session.reservation.renewals = 0;
+    session.reservation.anchored = false;
     if (request.share == Share::kExclusive) request.vram = draw_vram(random, plan);
     request.share = Share::kBudget;
   }
@@ -98,7 +98,8 @@ void runs_in_turns(Random& random, const Plan& plan, SessionPlan& session) {
   if (!on_one || request.ttl || request.share != Share::kBudget) return;
   request.share = Share::kSlice;
   // Turns are for those who stay.
-  session.runs_for = std::max(session.runs_for, random.spread(milliseconds(100), seconds(40)));
+  session.command.runs_for =
+      std::max(session.command.runs_for, random.spread(milliseconds(100), seconds(40)));
 }
 
 // Some of the measures that the cause may have, in their order.
@@ -182,49 +183,49 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
   session.request = draw_request(random, plan);
   const bool fresh_name = plan.fresh_names && session.user.value == kFirstUser;
   if (fresh_name) session.request.session = "s" + std::to_string(random.next());
-  session.claims_after = random.spread({100'000}, milliseconds(20));
-  session.runs_for = random.spread(milliseconds(5), seconds(20));
-  if (random.chance(200)) session.exit.code = 1;
-  session.never_claims = meets(Fault::kNeverClaims);
-  session.ignores_term = meets(Fault::kIgnoresTerm);
-  session.outlives = meets(Fault::kOutlives);
-  session.double_forks = meets(Fault::kDoubleFork);
-  session.leaks = random.chance(100);
+  session.client.claims_after = random.spread({100'000}, milliseconds(20));
+  session.command.runs_for = random.spread(milliseconds(5), seconds(20));
+  if (random.chance(200)) session.command.exit.code = 1;
+  session.client.never_claims = meets(Fault::kNeverClaims);
+  session.command.ignores_term = meets(Fault::kIgnoresTerm);
+  session.command.outlives = meets(Fault::kOutlives);
+  session.command.double_forks = meets(Fault::kDoubleFork);
+  session.command.leaks = random.chance(100);
   const auto when = [&](Fault fault) {
     return perhaps(random, plan.rate(fault), milliseconds(1), seconds(10));
   };
-  session.hangs_up_after = when(Fault::kClientHangsUp);
-  session.killed_after = when(Fault::kClientKilled);
-  session.command_killed_after = when(Fault::kCommandKilled);
-  session.parks_after = perhaps(random, 60, milliseconds(1), seconds(2));
-  session.parked_for = random.spread(milliseconds(1), seconds(10));
+  session.client.hangs_up_after = when(Fault::kClientHangsUp);
+  session.client.killed_after = when(Fault::kClientKilled);
+  session.command.killed_after = when(Fault::kCommandKilled);
+  session.parks.after = perhaps(random, 60, milliseconds(1), seconds(2));
+  session.parks.lasts = random.spread(milliseconds(1), seconds(10));
   session.resizes_after = perhaps(random, 150, milliseconds(5), seconds(5));
   // What is used beyond a budget that has shrunk is its rest, which is counted, and no leak.
-  if (session.leaks) session.resizes_after.reset();
+  if (session.command.leaks) session.resizes_after.reset();
   session.growth_wait = perhaps(random, 500, milliseconds(5), seconds(10));
-  session.released_after = perhaps(random, 80, milliseconds(5), seconds(10));
-  session.released_on_return = perhaps(random, 100, milliseconds(1), milliseconds(500));
-  session.released_kill = random.chance(500);
-  session.released_cancel = random.chance(400);
-  session.suspends_after = perhaps(random, 150, milliseconds(5), seconds(5));
-  session.away_for = random.spread(milliseconds(1), seconds(10));
+  session.release.after = perhaps(random, 80, milliseconds(5), seconds(10));
+  session.release.on_return = perhaps(random, 100, milliseconds(1), milliseconds(500));
+  session.release.kill = random.chance(500);
+  session.release.cancel = random.chance(400);
+  session.suspends.after = perhaps(random, 150, milliseconds(5), seconds(5));
+  session.suspends.lasts = random.spread(milliseconds(1), seconds(10));
   session.paused_for = perhaps(random, 300, milliseconds(1), seconds(10));
   session.moves_after = perhaps(random, 150, milliseconds(5), seconds(5));
-  session.freezes_after = perhaps(random, 100, milliseconds(5), seconds(5));
-  session.frozen_for = random.spread(milliseconds(200), seconds(5));
+  session.freezes.after = perhaps(random, 100, milliseconds(5), seconds(5));
+  session.freezes.lasts = random.spread(milliseconds(200), seconds(5));
   if (random.chance(150)) {
     session.request.ttl = random.spread(milliseconds(50), seconds(10));
-    session.renewals = static_cast<std::uint32_t>(random.below(4));
+    session.reservation.renewals = static_cast<std::uint32_t>(random.below(4));
     session.request.limit.reset();  // It has its time.
-    session.anchored = random.chance(400);
+    session.reservation.anchored = random.chance(400);
   } else if (random.chance(200)) {
     session.request.checkpoint =
         CheckpointWay{.kind = CheckpointKind::kSignal,
                       .grace = random.spread(milliseconds(10), seconds(5)),
                       .every = perhaps(random, 500, seconds(1), seconds(5))};
-    session.saves_after = perhaps(random, 700, milliseconds(5), seconds(5));
-    session.save_takes = random.spread(milliseconds(1), seconds(12));
-    const bool listens = session.save_takes.ns % 2 == 0;  // And can be asked to clean up.
+    session.saves.after = perhaps(random, 700, milliseconds(5), seconds(5));
+    session.saves.lasts = random.spread(milliseconds(1), seconds(12));
+    const bool listens = session.saves.lasts.ns % 2 == 0;  // And can be asked to clean up.
     if (listens) session.request.checkpoint->kind = CheckpointKind::kLibrary;
   }
   if (!session.request.ttl && random.chance(session.request.checkpoint ? 500 : 250)) {

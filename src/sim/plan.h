@@ -39,38 +39,52 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
 
 /// What a session will do. What it does with memory is drawn while it runs.
 struct SessionPlan {
+  struct Client {
+    Duration claims_after;
+    bool never_claims = false;
+    std::optional<Duration> hangs_up_after;  // From the start.
+    std::optional<Duration> killed_after;
+  };
+  struct Command {
+    Duration runs_for;
+    ExitStatus exit;
+    bool ignores_term = false;
+    bool outlives = false;  // Its children live on when it has ended.
+    bool double_forks = false;
+    bool leaks = false;                    // Nothing holds it to its budget.
+    std::optional<Duration> killed_after;  // From its start.
+  };
+  struct Reservation {
+    bool anchored = false;  // It hangs on a process.
+    std::uint32_t renewals = 0;
+  };
+  struct Release {
+    std::optional<Duration> after;      // By its user, from the start.
+    std::optional<Duration> on_return;  // When its memory begins to be brought back.
+    bool kill = false;
+    bool cancel = false;
+  };
+  /// From the start of the command, again and again.
+  struct Demand {
+    std::optional<Duration> after;
+    Duration lasts;  // What is asked for.
+  };
+
   UserId user;
   Request request;
-  bool anchored = false;  // A reservation that hangs on a process.
-  Duration claims_after;
-  Duration runs_for;
-  ExitStatus exit;
-  bool never_claims = false;
-  bool ignores_term = false;
-  bool outlives = false;  // Its children live on when the command has ended.
-  bool double_forks = false;
-  bool leaks = false;                      // Nothing holds it to its budget.
-  std::optional<Duration> hangs_up_after;  // From the start.
-  std::optional<Duration> killed_after;
-  std::optional<Duration> command_killed_after;  // From the start of the command.
-  std::optional<Duration> parks_after;
-  Duration parked_for;
-  std::optional<Duration> resizes_after;  // From the start of the command; again and again.
+  Client client;
+  Command command;
+  Reservation reservation;
+  Release release;
+  Demand parks;  // While it waits, and once.
+  Demand saves;
+  Demand freezes;
+  Demand suspends;
+  std::optional<Duration> paused_for;  // With a word for how long, which ends it by itself.
+  std::optional<Duration> resizes_after;
   std::optional<Duration> growth_wait;
-  std::optional<Duration> released_after;      // By its user, from the start.
-  std::optional<Duration> released_on_return;  // When its memory begins to be brought back.
-  bool released_kill = false;
-  bool released_cancel = false;
-  std::optional<Duration> saves_after;  // Somebody asks, from the start of the command; again.
-  Duration save_takes;
-  std::uint32_t renewals = 0;
-  std::optional<Duration> freezes_after;  // Likewise.
-  Duration frozen_for;
-  std::optional<Duration> suspends_after;  // From the start of the command; again and again.
-  Duration away_for;
-  std::optional<Duration> paused_for;      // With a word for how long, which ends it by itself.
-  std::optional<Duration> moves_after;     // To other devices; again and again.
-  std::optional<Duration> requeues_after;  // From the start of the command; again and again.
+  std::optional<Duration> moves_after;  // To other devices.
+  std::optional<Duration> requeues_after;
 };
 
 SessionPlan draw_session(Random& random, const Plan& plan);

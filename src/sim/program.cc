@@ -22,7 +22,7 @@ Process Program::start(Process supervisor, Handle lease, const std::vector<Lease
   children_.clear();
   runs_ = false;
   command_ = env_.processes.spawn({.parent = supervisor,
-                                   .user = plan_.user,
+                                   .user = user_,
                                    .name = "command",
                                    .lease = lease,
                                    .outer = outer,
@@ -40,8 +40,8 @@ void Program::run() {
   const Process command = command_;
   env_.context.clock.after(plan_.runs_for,
                            [this, command] { env_.processes.end(command, plan_.exit); });
-  if (plan_.command_killed_after) {
-    env_.context.clock.after(*plan_.command_killed_after, [this, command] {
+  if (plan_.killed_after) {
+    env_.context.clock.after(*plan_.killed_after, [this, command] {
       if (!env_.processes.alive(command)) return;
       env_.context.record_fault(Fault::kCommandKilled);
       env_.processes.end(command, {.code = 0, .signal = SIGKILL});
@@ -160,7 +160,7 @@ void Program::have_child() {
   Process parent = command_;
   const auto spawn = [&](Process below) {
     return env_.processes.spawn({.parent = below,
-                                 .user = plan_.user,
+                                 .user = user_,
                                  .name = "child",
                                  .lease = lease_,
                                  .outer = outer_,

@@ -18,7 +18,8 @@ namespace berth::sim {
 
 class Program {
  public:
-  Program(SimEnv& env, const SessionPlan& plan) : env_(env), plan_(plan) {}
+  Program(SimEnv& env, const SessionPlan& plan)
+      : env_(env), user_(plan.user), plan_(plan.command) {}
 
   /// Stands ready below its supervisor; it takes nothing before run(). `ended` is its waitpid.
   Process start(Process supervisor, Handle lease, const std::vector<LeaseId>& outer,
@@ -43,7 +44,8 @@ class Program {
   bool may_leak(DeviceId device) const;
 
   SimEnv& env_;
-  const SessionPlan& plan_;
+  UserId user_;
+  const SessionPlan::Command& plan_;
   Handle lease_;
   std::vector<LeaseId> outer_;  // The leases inside of which it was asked for.
   Process supervisor_;

@@ -13,11 +13,11 @@ bool ReferenceLease::Members::had_pid(std::int32_t pid) const {
 }
 
 void ReferenceLease::Absence::put_on(const std::vector<DeviceId>& devices,
-                                     std::vector<Part>& parts) {
+                                     std::vector<Part>& placed) {
   const bool is_first = moved_from.empty();
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (is_first) moved_from.push_back(parts[i].device);
-    parts[i].device = devices[i];
+    if (is_first) moved_from.push_back(placed[i].device);
+    placed[i].device = devices[i];
   }
   if (moved_from == devices) moved_from.clear();
   migrated = true;

@@ -95,7 +95,7 @@ struct ReferenceLease {
     bool migrated = false;  // Somebody put it elsewhere than where it had asked for.
     Instant undone_at;      // The last time that it was to leave, or to come back, and did not.
 
-    void put_on(const std::vector<DeviceId>& devices, std::vector<Part>& parts);
+    void put_on(const std::vector<DeviceId>& devices, std::vector<Part>& placed);
   };
 
   State state = State::kWaiting;

@@ -18,44 +18,38 @@ constexpr std::uint32_t kReportTries = 8;
 }  // namespace
 
 Session::Session(SimEnv& env, SessionPlan plan)
-    : env_(env), plan_(std::move(plan)), program_(env, plan_), renewals_left_(plan_.renewals) {}
+    : client_{.env = env, .plan = std::move(plan)},
+      env_(env),
+      program_(env, client_.plan),
+      demands_(client_),
+      renewals_left_(client_.plan.reservation.renewals) {}
 
 void Session::finishing() {
-  if (phase_ != Phase::kWaiting) return;
-  if (plan_.never_claims) {
-    leave({});
-  } else {
-    ask_aside(
-        core::Park{.token = {}, .actor = actor(), .handle = handle_, .body = {.parked = false}});
-  }
+  if (!client_.is(Phase::kWaiting)) return;
+  if (client_.plan.client.never_claims) return leave({});
+  client_.ask(core::Park{.body = {.parked = false}});
 }
 
 bool Session::over() const {
-  return phase_ == Phase::kOver && program_.over();
+  return client_.is(Phase::kOver) && program_.over();
 }
 
 std::string Session::describe() const {
   return fmt::format("session of {} in phase {}, lease {}, connection {}", supervisor_.pid,
-                     static_cast<int>(phase_), id_.value, connection_ ? connection_->value : 0);
+                     static_cast<int>(client_.phase), client_.id.value,
+                     connection_ ? connection_->value : 0);
 }
 
 void Session::start(std::optional<Process> parent) {
   const Processes::Birth* outer = parent ? env_.processes.find(*parent) : nullptr;
   supervisor_ = env_.processes.spawn({.parent = parent.value_or(Process{}),
-                                      .user = plan_.user,
+                                      .user = client_.plan.user,
                                       .name = "berth",
                                       .lease = outer == nullptr ? std::nullopt : outer->lease,
                                       .subreaper = true,
                                       .on_end = {}});
   plan_harm();
   connect_and_ask();
-}
-
-// Not before the delay, and only if it is then still in that phase.
-void Session::once(Duration delay, Phase phase, std::function<void()> action) {
-  env_.context.clock.after(delay, [this, phase, action = std::move(action)] {
-    if (phase_ == phase) action();
-  });
 }
 
 bool Session::connect() {
@@ -71,56 +65,46 @@ bool Session::connect() {
 
 // First it asks for something; once it has a handle it asks for that.
 void Session::connect_and_ask() {
-  server::Command ask = core::Submit{.token = {},
-                                     .actor = actor(),
-                                     .handle = {},
-                                     .supervisor = supervisor_,
-                                     .request = plan_.request};
-  if (plan_.request.ttl && !plan_.anchored) std::get<core::Submit>(ask).supervisor.reset();
-  if (phase_ == Phase::kWaiting) {
-    ask = core::Reconnect{
-        .token = {}, .actor = actor(), .handle = handle_, .body = {.restarts = restarts_}};
+  core::Submit submit{.request = client_.plan.request};
+  if (!submit.request.ttl || client_.plan.reservation.anchored) submit.supervisor = supervisor_;
+  server::Command ask = client_.about(std::move(submit));
+  if (client_.is(Phase::kWaiting)) {
+    ask = client_.about(core::Reconnect{});
     perhaps_reconnect_twice(ask);
   }
-  if (!connect()) {
-    disconnected();
-    return;
-  }
-  if (phase_ == Phase::kClaiming) {
-    claim();
-    return;
-  }
+  if (!connect()) return disconnected();
+  if (client_.is(Phase::kClaiming)) return claim();
   env_.network.ask(*connection_, ask, server::Engine::Listen::kStream);
 }
 
 void Session::disconnected() {
   connection_.reset();
-  if (phase_ != Phase::kAsking && phase_ != Phase::kWaiting && phase_ != Phase::kClaiming) return;
-  once(env_.context.random.between(milliseconds(20), milliseconds(1'020)), phase_, [this] {
-    if (!connection_) connect_and_ask();  // It may have run since, and wait again.
-  });
+  if (!client_.is(Phase::kAsking, Phase::kWaiting, Phase::kClaiming)) return;
+  client_.once(client_.random().between(milliseconds(20), milliseconds(1'020)), client_.phase,
+               [this] {
+                 if (!connection_) connect_and_ask();  // It may have run since, and wait again.
+               });
 }
 
 void Session::hear(const server::Item& item) {
   if (given_up_) env_.network.close(*given_up_);
   given_up_.reset();
   const auto* lease = std::get_if<LeaseView>(&item.body);
-  if (lease == nullptr || (phase_ != Phase::kAsking && phase_ != Phase::kWaiting)) return;
-  id_ = lease->id;
-  handle_ = lease->handle;
+  if (lease == nullptr || !client_.is(Phase::kAsking, Phase::kWaiting)) return;
+  client_.id = lease->id;
+  client_.handle = lease->handle;
   if (item.event == "ended") {
     leave({.code = 75, .signal = 0});
   } else if (item.event == "granted") {
     granted(*lease);
-  } else if (phase_ == Phase::kAsking) {
-    phase_ = Phase::kWaiting;
-    plan_park();
-    plan_release();
+  } else if (client_.is(Phase::kAsking)) {
+    client_.phase = Phase::kWaiting;
+    demands_.begin_waiting();
   }
 }
 
 void Session::hear(const server::Answer& answer) {
-  if (phase_ == Phase::kClaiming) {
+  if (client_.is(Phase::kClaiming)) {
     claimed(answer);
   } else if (std::holds_alternative<Refusal>(answer)) {
     leave({.code = 64, .signal = 0});
@@ -128,42 +112,40 @@ void Session::hear(const server::Answer& answer) {
 }
 
 void Session::granted(const LeaseView& lease) {
-  phase_ = Phase::kWaiting;
-  if (plan_.request.ttl) {
-    phase_ = Phase::kHolding;
+  client_.phase = Phase::kWaiting;
+  if (client_.plan.request.ttl) {
+    client_.phase = Phase::kHolding;
     env_.network.close(checked(connection_));
     connection_.reset();
-    plan_resize();
+    demands_.begin_holding();
     renew();
     return;
   }
-  if (plan_.never_claims && !env_.finishing) {
+  if (client_.plan.client.never_claims && !env_.finishing) {
     env_.context.record_fault(Fault::kNeverClaims);
-    once(env_.context.random.spread(milliseconds(1), seconds(10)), Phase::kWaiting,
-         [this] { leave({}); });
+    client_.once(client_.random().spread(milliseconds(1), seconds(10)), Phase::kWaiting,
+                 [this] { leave({}); });
     return;
   }
   if (!lease.flags.unclaimed) return;
   // Whoever has asked anew meanwhile is told anew: the offer of which it was told may have lapsed.
-  once(plan_.claims_after, Phase::kWaiting, [this, number = connections_made_] {
-    if (number != connections_made_) return;
-    phase_ = Phase::kClaiming;
-    program_.start(supervisor_, handle_, plan_.request.ancestors,
-                   [this](ExitStatus exit) { command_ended(exit); });
-    if (connection_) {
-      claim();
-    } else {
-      disconnected();
-    }
-  });
+  client_.once(client_.plan.client.claims_after, Phase::kWaiting,
+               [this, number = connections_made_] {
+                 if (number != connections_made_) return;
+                 client_.phase = Phase::kClaiming;
+                 program_.start(supervisor_, client_.handle, client_.plan.request.ancestors,
+                                [this](ExitStatus exit) { command_ended(exit); });
+                 if (connection_) {
+                   claim();
+                 } else {
+                   disconnected();
+                 }
+               });
 }
 
 void Session::claim() {
-  const core::Claim claim{.token = {},
-                          .actor = actor(),
-                          .handle = handle_,
-                          .body = {.command = program_.command(), .restarts = restarts_}};
-  perhaps_twice(claim);
+  const auto claim = client_.about(core::Claim{.body = {.command = program_.command()}});
+  if (client_.meets(Fault::kMessageTwice)) client_.ask(claim);
   env_.network.ask(checked(connection_), claim, server::Engine::Listen::kAnswer);
 }
 
@@ -173,50 +155,35 @@ void Session::claimed(const server::Answer& answer) {
     leave({.code = 75, .signal = 0});
     return;
   }
-  phase_ = Phase::kRunning;
+  client_.phase = Phase::kRunning;
   env_.network.close(checked(connection_));
   connection_.reset();
   program_.run();
-  plan_resize();
-  plan_save();
-  watch_saves();
-  plan_suspend();
-  plan_requeue();
+  demands_.begin_running();
   watch_requeue();
-  plan_move();
-  plan_progress();
-  plan_freeze();
-  watch_away();
 }
 
 void Session::command_ended(ExitStatus exit) {
-  if (phase_ == Phase::kOver || !env_.processes.alive(supervisor_) || stopping_) return;
+  if (client_.is(Phase::kOver) || !env_.processes.alive(supervisor_) || stopping_) return;
   exit_ = exit;
-  phase_ = Phase::kReporting;
+  client_.phase = Phase::kReporting;
   report(kReportTries);
 }
 
 // Until somebody answers; then, or when nobody ever does, its own work is done.
 void Session::report(std::uint32_t tries) {
-  if (tries == 0) {
-    leave(exit_);
-    return;
-  }
-  core::ReportExit ask{.token = {},
-                       .actor = actor(),
-                       .handle = handle_,
-                       .body = {.exit = exit_, .restarts = restarts_}};
+  if (tries == 0) return leave(exit_);
+  core::ReportExit ask{.body = {.exit = exit_}};
   ask.body.leftovers = env_.processes.descendants(supervisor_);
-  perhaps_twice(ask);
-  ask_aside(ask, [this](const server::Answer&) {
-    if (phase_ == Phase::kReporting) leave(exit_);
+  client_.ask_perhaps_twice(ask, [this](const server::Answer&) {
+    if (client_.is(Phase::kReporting)) leave(exit_);
   });
-  once(milliseconds(500), Phase::kReporting, [this, tries] { report(tries - 1); });
+  client_.once(milliseconds(500), Phase::kReporting, [this, tries] { report(tries - 1); });
 }
 
 void Session::leave(ExitStatus exit) {
-  if (phase_ == Phase::kOver) return;
-  phase_ = Phase::kOver;
+  if (client_.is(Phase::kOver)) return;
+  client_.phase = Phase::kOver;
   for (auto* connection : {&connection_, &given_up_}) {
     if (*connection) env_.network.close(**connection);
     connection->reset();
@@ -224,22 +191,82 @@ void Session::leave(ExitStatus exit) {
   env_.processes.end(supervisor_, exit);
 }
 
-void Session::ask_aside(const server::Command& ask,
-                        std::function<void(const server::Answer&)> answered) {
-  env_.network.ask_once(ask, std::move(answered));
+void Session::give_up() {
+  if (client_.is(Phase::kOver)) return;
+  if (client_.is(Phase::kAsking, Phase::kWaiting)) return leave({});
+  client_.ask(core::Release{.body = {.kill = true, .detach = true}});
 }
 
-// The same call over a connection that it then gives up: it may arrive at any time, or never.
-void Session::perhaps_twice(const server::Command& ask) {
-  if (env_.finishing || !env_.context.random.chance(env_.plan.rate(Fault::kMessageTwice))) return;
-  env_.context.record_fault(Fault::kMessageTwice);
-  ask_aside(ask);
+void Session::plan_harm() {
+  const auto after = [&](std::optional<Duration> delay, Fault fault, std::function<void()> harm) {
+    if (!delay) return;
+    env_.context.clock.after(*delay, [this, fault, harm = std::move(harm)] {
+      if (env_.finishing || client_.is(Phase::kOver)) return;
+      env_.context.record_fault(fault);
+      harm();
+    });
+  };
+  after(client_.plan.client.hangs_up_after, Fault::kClientHangsUp, [this] {
+    if (client_.is(Phase::kAsking, Phase::kWaiting)) leave({});
+  });
+  after(client_.plan.client.killed_after, Fault::kClientKilled, [this] {
+    // A command that has not been let go yet ends with its supervisor.
+    const bool ready = client_.is(Phase::kClaiming);
+    leave({.code = 0, .signal = SIGKILL});
+    if (ready) program_.end({.code = 0, .signal = SIGKILL});
+  });
+}
+
+// It says that it is about to stop, and does so once the daemon has written that down.
+void Session::watch_requeue() {
+  if (!client_.plan.request.requeue_grace) return;
+  client_.once(milliseconds(200), Phase::kRunning, [this] {
+    const ReferenceLease* lease = client_.lease();
+    const bool asked = lease != nullptr && lease->requeue.asked && !lease->save.number;
+    if (asked && lease->requeue.stop_at) return stop();
+    if (asked) client_.ask_perhaps_twice(core::BeginRequeue{});
+    watch_requeue();
+  });
+}
+
+void Session::stop() {
+  stopping_ = true;
+  program_.signal(SIGTERM);
+  wait_until_stopped(env_.context.clock.instant() + checked(client_.plan.request.requeue_grace));
+}
+
+// Then it waits for its turn again.
+void Session::wait_until_stopped(Instant kill_at) {
+  client_.once(milliseconds(50), Phase::kRunning, [this, kill_at] {
+    if (!program_.over()) {
+      if (env_.context.clock.instant() >= kill_at) program_.signal(SIGKILL);
+      return wait_until_stopped(kill_at);
+    }
+    stopping_ = false;
+    ++client_.restarts;
+    client_.phase = Phase::kWaiting;
+    connect_and_ask();
+  });
+}
+
+void Session::renew() {
+  if (!client_.is(Phase::kHolding)) return;
+  if (renewals_left_ == 0 || env_.finishing) {
+    // Given back in time by half of them; the others expire.
+    if (client_.random().chance(500)) client_.ask(core::Release{.body = {.detach = true}});
+    return leave({});
+  }
+  --renewals_left_;
+  const Duration ttl = checked(client_.plan.request.ttl);
+  client_.once({ttl.ns / 2}, Phase::kHolding, [this, ttl] {
+    client_.ask(core::Renew{.body = {.ttl = ttl}});
+    renew();
+  });
 }
 
 // A connection that it gives up, and closes once it hears something on the next.
 void Session::perhaps_reconnect_twice(const server::Command& ask) {
-  if (env_.finishing || !env_.context.random.chance(env_.plan.rate(Fault::kMessageTwice))) return;
-  env_.context.record_fault(Fault::kMessageTwice);
+  if (!client_.meets(Fault::kMessageTwice)) return;
   if (given_up_) env_.network.close(*given_up_);  // One that outlived its process would be none.
   given_up_ = env_.network.open({.answer = {}, .item = {}, .closed = {}});
   if (given_up_) env_.network.ask(*given_up_, ask, server::Engine::Listen::kStream);

@@ -10,6 +10,8 @@
 #include "model/lease.h"
 #include "server/engine.h"
 #include "server/ports.h"
+#include "sim/client.h"
+#include "sim/demands.h"
 #include "sim/env.h"
 #include "sim/plan.h"
 #include "sim/program.h"
@@ -27,7 +29,7 @@ class Session {
   /// Its user has had enough of it: it is to end now.
   void give_up();
   /// The machine went down with it.
-  void power_cut() { phase_ = Phase::kOver; }
+  void power_cut() { client_.phase = Phase::kOver; }
   /// Neither the client nor anything that it started is left.
   bool over() const;
 
@@ -35,23 +37,14 @@ class Session {
   std::string describe() const;
 
   /// Its program, while that runs under a lease: something may run inside of it.
-  const Program* program() const { return phase_ == Phase::kRunning ? &program_ : nullptr; }
-  LeaseId lease() const { return id_; }
-  const std::vector<LeaseId>& ancestors() const { return plan_.request.ancestors; }
-  UserId user() const { return plan_.user; }
+  const Program* program() const { return client_.is(Phase::kRunning) ? &program_ : nullptr; }
+  LeaseId lease() const { return client_.id; }
+  const std::vector<LeaseId>& ancestors() const { return client_.plan.request.ancestors; }
+  UserId user() const { return client_.plan.user; }
 
  private:
-  enum class Phase : std::uint8_t {
-    kAsking,    // Until the first answer.
-    kWaiting,   // Until the grant.
-    kClaiming,  // The command stands ready.
-    kRunning,
-    kHolding,  // A reservation.
-    kReporting,
-    kOver,
-  };
+  using Phase = Client::Phase;
 
-  core::Actor actor() const { return {.user = plan_.user, .admin = false}; }
   void connect_and_ask();
   bool connect();
   void disconnected();
@@ -63,44 +56,23 @@ class Session {
   void command_ended(ExitStatus exit);
   void report(std::uint32_t tries);
   void leave(ExitStatus exit);
-  void once(Duration delay, Phase phase, std::function<void()> action);
 
   void plan_harm();
-  void plan_park();
-  void plan_release();
-  void plan_resize();
-  void plan_save();
-  void watch_saves();
-  void plan_suspend();
-  void watch_return();
-  void watch_away();
-  void plan_requeue();
   void watch_requeue();
   void stop();
   void wait_until_stopped(Instant kill_at);
-  void plan_move();
-  void plan_progress();
-  void plan_freeze();
-  void freeze();
-  void resume_frozen();
   void renew();
-  void perhaps_twice(const server::Command& ask);
   void perhaps_reconnect_twice(const server::Command& ask);
-  void ask_aside(const server::Command& ask,
-                 std::function<void(const server::Answer&)> answered = {});
 
+  Client client_;
   SimEnv& env_;
-  const SessionPlan plan_;
   Program program_;
-  Phase phase_ = Phase::kAsking;
+  Demands demands_;
   Process supervisor_;
   std::optional<server::ConnectionId> connection_;
   std::uint64_t connections_made_ = 0;
   std::optional<server::ConnectionId> given_up_;  // It asked there before, and heard nothing.
-  LeaseId id_;
-  Handle handle_;
   ExitStatus exit_;
-  std::uint32_t restarts_ = 0;
   bool stopping_ = false;  // The program, to start it again.
   std::uint32_t renewals_left_ = 0;
 };

@@ -25,8 +25,8 @@ class Told : private Gate {
   explicit Told(std::uint64_t seed = 1) : context(seed, false) {
     wants.user = {1000};
     wants.request.vram = gib(4);
-    wants.claims_after = seconds(5);
-    wants.runs_for = seconds(10);
+    wants.client.claims_after = seconds(5);
+    wants.command.runs_for = seconds(10);
     network.listen(*this);
   }
   void begin() {
@@ -136,7 +136,7 @@ TEST(Session, WhoAsksADaemonAnewWaitsForWhatThatSays) {
 TEST(Session, WhoRanAndWaitsAgainAsksOnOneConnection) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Told test(seed);
-    test.wants.claims_after = milliseconds(10);
+    test.wants.client.claims_after = milliseconds(10);
     test.wants.request.requeue_grace = seconds(1);
     test.begin();
     test.tell("waiting");
