@@ -35,12 +35,6 @@ bool is_a(const server::Command& command) {
   return std::holds_alternative<What>(command);
 }
 
-std::string listed(const std::vector<LeaseId>& ids) {
-  std::string text;
-  for (const LeaseId id : ids) text += fmt::format(" {}", id.value);
-  return text;
-}
-
 LeaseId lease_of(const Fact& fact) {
   return std::visit(
       [](const auto& what) {
@@ -422,71 +416,6 @@ void InvariantChecker::event_done(const server::Engine& engine, core::Now at) {
 
 void InvariantChecker::out_of_memory(std::size_t device) {
   check(check_out_of_memory(observations_, device));
-}
-
-core::Coordinator InvariantChecker::restored(const std::vector<Record>& records) {
-  core::Coordinator coordinator(observations_.settings);
-  for (const Record& record : records) {
-    if (const Status applied = coordinator.apply(record); !applied.ok()) {
-      context_.fail("a record that was written does not fit: " + applied.error().message);
-    }
-  }
-  return coordinator;
-}
-
-core::Coordinator InvariantChecker::started(const std::vector<Record>& records, core::Now at) {
-  core::Coordinator coordinator = restored(records);
-  // As a daemon would; nothing has reconnected and nothing is sampled, so it grants nothing.
-  static_cast<void>(coordinator.step(at, core::Recovered{.same_boot = true, .safe_mode = false}));
-  return coordinator;
-}
-
-void InvariantChecker::audit(const server::Engine& engine, core::Now at) {
-  if (engine.journal_behind()) return;
-  Result<store::Recovered> read = disk_.read(0);
-  if (!read.ok()) {
-    context_.fail("the journal cannot be read: " + read.error().message);
-    return;
-  }
-  std::vector<Record> records = std::move(read->snapshot);
-  records.insert(records.end(), read->records.begin(), read->records.end());
-  const core::Coordinator again = started(records, at);
-  again.check_everything();
-  const std::vector<LeaseView> views = engine.coordinator().leases(at);
-  if (again.leases(at).size() != views.size() ||
-      observations_.journal.leases().size() != views.size()) {
-    context_.fail(
-        fmt::format("{} leases live, {} are in the journal, and a daemon that starts "
-                    "finds {}",
-                    views.size(), observations_.journal.leases().size(), again.leases(at).size()));
-    return;
-  }
-  for (const LeaseView& view : again.leases(at)) check_view(view, engine);
-  for (const LeaseView& view : views) check_view(view, engine);
-  // What the living one shows may be a moment old: its snapshot is asked instead.
-  const core::Coordinator living = started(engine.coordinator().snapshot(at), at);
-  if (again.queue(at) != living.queue(at)) {
-    context_.fail(fmt::format("a daemon that starts finds another order in the queue: {} became {}",
-                              listed(living.queue(at)), listed(again.queue(at))));
-  }
-}
-
-void InvariantChecker::all_over(const server::Engine& engine) {
-  audit(engine, now());
-  if (!observations_.journal.leases().empty()) {
-    context_.fail("not all has ended: <" +
-                  observations_.journal.leases().begin()->second.describe() + ">");
-  }
-  for (const DeviceView& device : engine.coordinator().devices(now())) {
-    if (device.charged != Bytes{} || device.granted != Bytes{}) {
-      context_.fail(fmt::format("{} are still charged and {} granted when all has ended",
-                                device.charged.value, device.granted.value));
-    }
-  }
-  for (const auto& [connection, call] : calls_) {
-    context_.fail(fmt::format("call {} of kind {} was never {}", connection.value,
-                              call.command.index(), call.streams ? "ended" : "answered"));
-  }
 }
 
 }  // namespace berth::sim

@@ -74,7 +74,7 @@ void Session::connect_and_ask() {
   }
   if (!connect()) return disconnected();
   if (client_.is(Phase::kClaiming)) return claim();
-  env_.network.ask(*connection_, ask, server::Engine::Listen::kStream);
+  env_.network.ask(checked(connection_), ask, server::Engine::Listen::kStream);
 }
 
 void Session::disconnected() {
