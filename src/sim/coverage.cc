@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <numeric>
 #include <type_traits>
@@ -46,10 +47,11 @@ consteval std::size_t marks_of() {
   return count;
 }
 
-/// Where the marks of each kind of record begin, and how many there are in all.
+/// Where the marks of each kind of record begin, and how much can be reached in all.
 template <class... Kind>
 consteval auto places_of(const std::variant<Kind...>* /*type*/) {
-  std::array<std::size_t, sizeof...(Kind) + 1> places = {0, marks_of<Kind>()...};
+  std::array<std::size_t, sizeof...(Kind) + 1> places = {kFaultCount + kWordsOf<Moment>.size(),
+                                                         marks_of<Kind>()...};
   std::partial_sum(places.begin(), places.end(), places.begin());
   return places;
 }
@@ -81,43 +83,32 @@ constexpr std::string_view kNotWanted[] = {
 };
 
 template <class T>
-void name_marks(auto& rows) {
+void name_marks(auto&& add) {
+  const std::string_view kind = kFieldsOf<T>.noun.name;
   if constexpr (TellsOfLease<T>) {
-    const std::string kind(kFieldsOf<T>.noun.name);
-    const auto add = [&](const std::string& name) {
-      rows.push_back({name, std::ranges::find(kNotWanted, name) == std::end(kNotWanted)});
-    };
-    add(kind);
+    add(std::string(kind));
     for_each_choice<T>([&]<class Value>(const auto& field) {
       const std::string_view name = field.name(side::kJournal);
       if constexpr (std::is_same_v<Value, bool>) {
-        add(fmt::format("{} not {}", kind, name));
-        add(fmt::format("{} {}", kind, name));
+        for (const std::string_view no : {"not ", ""}) add(fmt::format("{} {}{}", kind, no, name));
       } else {
-        for (const auto& word : kWordsOf<Value>)
-          add(fmt::format("{} {} {}", kind, name, word.text));
+        for (const auto text : kTextsOf<Value>) add(fmt::format("{} {} {}", kind, name, text));
       }
     });
   }
 }
 
-auto with_words(std::string title, auto table, const auto& texts) {
-  table.title = std::move(title);
-  for (const std::string_view text : texts) table.rows.push_back({std::string(text)});
-  return table;
-}
-
 }  // namespace
 
-Coverage::Coverage() : marks_(kPlaces.back()) {}
+Coverage::Coverage() : times_(kPlaces.back()) {}
 
 void Coverage::wrote(const Fact& fact) {
   std::size_t place = kPlaces[fact.index()];
   const auto count = [&]<class T>(const T& what) {
     if constexpr (TellsOfLease<T>) {
-      ++marks_[place++];
+      ++times_[place++];
       for_each_choice<T>([&]<class Value>(const auto& field) {
-        ++marks_[place + static_cast<std::size_t>(field.place.get(what))];
+        ++times_[place + static_cast<std::size_t>(field.place.get(what))];
         place += kChoices<Value>;
       });
     }
@@ -126,58 +117,52 @@ void Coverage::wrote(const Fact& fact) {
 }
 
 std::uint64_t Coverage::faults() const {
-  return std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0});
+  return std::accumulate(times_.begin(), times_.begin() + kFaultCount, std::uint64_t{0});
 }
 
-CoverageOfSeeds::CoverageOfSeeds()
-    : faults_(with_words("fault", Table{}, kTextsOf<Fault>)),
-      marks_{.title = "written", .rows = {}},
-      moments_(with_words("moment", Table{}, kTextsOf<Moment>)) {
+CoverageOfSeeds::CoverageOfSeeds() {
+  const auto add = [&](std::string name) {
+    const bool is_wanted = std::ranges::find(kNotWanted, name) == std::end(kNotWanted);
+    rows_.push_back({std::move(name), is_wanted});
+  };
+  for (const std::string_view fault : kTextsOf<Fault>) add(std::string(fault));
+  for (const std::string_view moment : kTextsOf<Moment>) add(std::string(moment));
   [&]<class... Kind>(const std::variant<Kind...>* /*type*/) {
-    (name_marks<Kind>(marks_.rows), ...);
+    (name_marks<Kind>(add), ...);
   }(static_cast<const AnyFact*>(nullptr));
-  CHECK(std::ranges::count(marks_.rows, false, &Row::is_wanted) == std::ssize(kNotWanted));
-}
-
-void CoverageOfSeeds::Table::add(const auto& times) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].times += times[i];
-    rows[i].seeds += times[i] > 0 ? 1U : 0U;
-  }
+  CHECK(rows_.size() == kPlaces.back());
+  CHECK(std::ranges::count(rows_, false, &Row::is_wanted) == std::ssize(kNotWanted));
 }
 
 void CoverageOfSeeds::add(const Coverage& coverage) {
   ++seeds_;
-  faults_.add(coverage.faults_);
-  marks_.add(coverage.marks_);
-  moments_.add(coverage.moments_);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    rows_[i].times += coverage.times()[i];
+    rows_[i].seeds += coverage.times()[i] > 0 ? 1U : 0U;
+  }
 }
 
 std::string CoverageOfSeeds::missed() const {
-  for (const Table* table : {&faults_, &marks_, &moments_}) {
-    for (const Row& row : table->rows) {
-      const bool is_rare = row.seeds * 100 < seeds_ || row.seeds == 0;
-      if (is_rare && row.is_wanted) return row.name;
-    }
+  const auto is_rare = [&](const Row& row) { return row.seeds * 100 < seeds_ || row.seeds == 0; };
+  for (const Row& row : rows_) {
+    if (row.is_wanted && is_rare(row)) return row.name;
   }
   return {};
 }
 
 std::string CoverageOfSeeds::faults_told() const {
   std::string text;
-  for (const Row& row : faults_.rows) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name, row.times);
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", rows_[i].name, rows_[i].times);
   }
   return text;
 }
 
 void CoverageOfSeeds::print() const {
-  for (const Table* table : {&faults_, &marks_, &moments_}) {
-    fmt::print("{:<44} {:>10} {:>12}\n", table->title, "seeds", "times");
-    for (const Row& row : table->rows) {
-      fmt::print("  {:<42} {:>8.1f} % {:>12}\n", row.name,
-                 100.0 * static_cast<double>(row.seeds) / static_cast<double>(seeds_), row.times);
-    }
+  fmt::print("{:<44} {:>10} {:>12}\n", "reached", "seeds", "times");
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const double share = 100.0 * static_cast<double>(rows_[i].seeds) / static_cast<double>(seeds_);
+    fmt::print("  {:<42} {:>8.1f} % {:>12}\n", rows_[i].name, share, rows_[i].times);
   }
 }
 

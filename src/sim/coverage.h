@@ -4,7 +4,6 @@
 // simulator that no longer reaches one of them fails, instead of finding nothing for ever.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -104,23 +103,21 @@ constexpr auto words_of(Moment) {
                              {kProgressTold, "progress told"}});
 }
 
+/// What can be reached, in this order: faults, moments, what records say.
 class Coverage {
  public:
   Coverage();
-  void dealt(Fault fault) { ++faults_[static_cast<std::size_t>(fault)]; }
+  void dealt(Fault fault) { ++times_[static_cast<std::size_t>(fault)]; }
+  void reached(Moment moment) { ++times_[kFaultCount + static_cast<std::size_t>(moment)]; }
   void wrote(const Fact& fact);
-  void reached(Moment moment) { ++moments_[static_cast<std::size_t>(moment)]; }
 
   /// How many, of any kind.
   std::uint64_t faults() const;
+  const std::vector<std::uint64_t>& times() const { return times_; }
   friend bool operator==(const Coverage&, const Coverage&) = default;
 
  private:
-  friend class CoverageOfSeeds;
-
-  std::array<std::uint64_t, kFaultCount> faults_{};
-  std::vector<std::uint64_t> marks_;  // Of what can be written, in the order of the fields.
-  std::array<std::uint64_t, kWordsOf<Moment>.size()> moments_{};
+  std::vector<std::uint64_t> times_;
 };
 
 /// How many seeds reached each, and how often in all.
@@ -141,15 +138,8 @@ class CoverageOfSeeds {
     std::uint64_t seeds = 0;
     std::uint64_t times = 0;
   };
-  struct Table {
-    std::string title;
-    std::vector<Row> rows;
-    void add(const auto& times);
-  };
   std::uint64_t seeds_ = 0;
-  Table faults_;
-  Table marks_;
-  Table moments_;
+  std::vector<Row> rows_;
 };
 
 }  // namespace berth::sim

@@ -86,6 +86,7 @@ TEST(Seeds, EverySeedThatRunsCounts) {
 TEST(Coverage, WhatFewerThanOneSeedInAHundredReachedIsMissed) {
   Coverage all;
   for (std::size_t i = 0; i < kFaultCount; ++i) all.dealt(static_cast<Fault>(i));
+  for (std::size_t i = 0; i < kWordsOf<Moment>.size(); ++i) all.reached(static_cast<Moment>(i));
   all.wrote(RequestQueued{});
   CoverageOfSeeds seeds;
   seeds.add(all);
@@ -99,6 +100,7 @@ TEST(Coverage, WhatFewerThanOneSeedInAHundredReachedIsMissed) {
 TEST(Coverage, EachWordThatARecordCanSayIsToBeWritten) {
   Coverage all;
   for (std::size_t i = 0; i < kFaultCount; ++i) all.dealt(static_cast<Fault>(i));
+  for (std::size_t i = 0; i < kWordsOf<Moment>.size(); ++i) all.reached(static_cast<Moment>(i));
   const auto missed = [&] {
     CoverageOfSeeds seeds;
     seeds.add(all);
