@@ -16,9 +16,6 @@
 namespace berth::sim {
 namespace {
 
-// A timer may be late by as much, and what it starts takes as long.
-constexpr Duration kSlack = milliseconds(20);
-
 bool is_member_or_below(const Observations& observations, const ReferenceLease& lease,
                         Process process) {
   const auto names = [&](const Process& one) {
@@ -142,71 +139,6 @@ bool never_fits(const Observations& observations, const Request& request) {
 
 bool is_alive(const Observations& observations, const std::optional<Process>& process) {
   return process && observations.processes.alive(*process);
-}
-
-std::string overdue(const ReferenceLease& lease, std::string_view what) {
-  return fmt::format("{} is overdue: <{}>", what, lease.describe());
-}
-
-std::string check_waiting(const Observations& observations, const ReferenceLease& lease,
-                          Instant late) {
-  const Request& request = lease.request;
-  if (lease.state == ReferenceLease::State::kWaiting) {
-    const bool over = request.wait_max && lease.requeue.restarts == 0 &&
-                      lease.queued_at() + *request.wait_max < late;
-    return over && !lease.place.parked ? overdue(lease, "the end of its wait") : std::string();
-  }
-  const Instant seen =
-      std::max({lease.granted_at(), observations.daemon_since + limits::kReconnectWithin,
-                observations.of(lease.id).reconnected_at});
-  const bool lapsed = seen + observations.claim_within_max < late;
-  return lapsed ? overdue(lease, "the lapse of an offer") : std::string();
-}
-
-/// Its limit holds: it is claimed, and neither leaves nor is stopped.
-Instant limited_from(const ReferenceLease& lease) {
-  return std::max({lease.times.of<LeaseClaimed>(), lease.times.of<LeaseResumed>(),
-                   lease.times.of<RequeueDropped>()});
-}
-
-std::string check_holding(const Observations& observations, const ReferenceLease& lease,
-                          Instant late) {
-  const Request& request = lease.request;
-  // A daemon that was away may have let it be claimed after its limit.
-  const Duration more = observations.claim_within_max + lease.absence.before;
-  const bool over_limit = request.limit && !lease.kill_at && !lease.requeue.stop_at &&
-                          limited_from(lease) < late && lease.is_away(ReferenceLease::Away::kNo) &&
-                          lease.granted_at() + *request.limit + more < late;
-  if (over_limit) return overdue(lease, "the end by its limit");
-  if (lease.expires && *lease.expires < late && !lease.kill_at) {
-    return overdue(lease, "the end by its ttl");
-  }
-  const bool waits = lease.pause.until && !lease.pause.frozen && !lease.kill_at &&
-                     lease.is_away(ReferenceLease::Away::kSuspended);
-  if (waits && std::max(*lease.pause.until, lease.stands_since()) < late)
-    return overdue(lease, "the end of its pause");
-  if (lease.growth && lease.growth->until && *lease.growth->until < late) {
-    return overdue(lease, "the end of a growth's wait");
-  }
-  // A daemon that comes late sends it at once, and dying takes its time.
-  const bool killed =
-      lease.kill_at &&
-      std::max(*lease.kill_at, observations.daemon_since) + milliseconds(100) < late;
-  if (killed && is_alive(observations, lease.members.command)) return overdue(lease, "SIGKILL");
-  const bool stopped =
-      lease.requeue.stop_at &&
-      std::max(*lease.requeue.stop_at + limits::kRequeueMargin, observations.daemon_since) +
-              milliseconds(100) <
-          late;
-  if (stopped && is_alive(observations, lease.members.command))
-    return overdue(lease, "the end of a stop");
-  const Instant asked = std::max({lease.times.of<RequeueAsked>(), lease.times.of<CheckpointEnded>(),
-                                  observations.daemon_since});
-  const bool waits_for_word = lease.requeue.asked && !lease.requeue.stop_at && !lease.save.number;
-  if (waits_for_word && asked + limits::kReconnectWithin + limits::kRequeueHeardWithin < late) {
-    return overdue(lease, "the stop, or the word that it is not requeued");
-  }
-  return {};
 }
 
 /// On the device, since a sample could tell what the lease used; its last one, if it is over.
@@ -425,40 +357,6 @@ std::string check_resume(const Observations& observations, const ReferenceLease&
   if (may) return {};
   return fmt::format("lease {} is brought back although somebody paused it: <{}>", before.id.value,
                      before.describe());
-}
-
-std::string check_delay(const Observations& observations, core::Now now) {
-  // A daemon that has just come, or could not write, has had no time to see to it.
-  if (observations.daemon_since + kSlack > now.instant) return {};
-  if (observations.is_behind(now.instant)) return {};
-  const Instant late{now.instant.ns - kSlack.ns};
-  for (const auto& [id, lease] : observations.journal.leases()) {
-    std::string broken;
-    switch (lease.state) {
-      case ReferenceLease::State::kWaiting:
-      case ReferenceLease::State::kOffered:
-        broken = check_waiting(observations, lease, late);
-        break;
-      case ReferenceLease::State::kClaimed:
-        broken = check_holding(observations, lease, late);
-        break;
-      case ReferenceLease::State::kReleasing:
-        if (std::max({lease.times.of<LeaseReleasing>() + limits::kReleasingMax,
-                      lease.kill_at.value_or(Instant{}),
-                      lease.requeue.stop_at.value_or(Instant{}) + limits::kRequeueMargin}) < late) {
-          broken = overdue(lease, "the end of its releasing");
-        }
-        break;
-    }
-    if (!broken.empty()) return broken;
-    if (measure_due(observations, lease) < late) return overdue(lease, "the end of a measure");
-    const auto& way = lease.request.checkpoint;
-    if (!lease.save.number || !way) continue;
-    if (lease.times.of<CheckpointAsked>() + way->grace + limits::kCheckpointMargin < late) {
-      return overdue(lease, "the end of its save");
-    }
-  }
-  return {};
 }
 
 std::string check_out_of_memory(const Observations& observations, std::size_t index) {
