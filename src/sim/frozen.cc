@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/limits.h"
@@ -14,24 +15,9 @@ namespace {
 
 using Kind = Remedy::Kind;
 
-WhyView::Reason reason_for(Halt::Reason reason) {
-  switch (reason) {
-    case Halt::Reason::kPaused:
-      return WhyView::Reason::kPaused;
-    case Halt::Reason::kYields:
-      return WhyView::Reason::kYields;
-    case Halt::Reason::kTurn:
-      return WhyView::Reason::kSlices;
-    case Halt::Reason::kMoves:
-      return WhyView::Reason::kMoves;
-    case Halt::Reason::kMeasure:
-      return WhyView::Reason::kMeasure;
-    case Halt::Reason::kReturns:
-      return WhyView::Reason::kReturns;
-    case Halt::Reason::kNotReturned:
-      return WhyView::Reason::kNotReturned;
-  }
-  return WhyView::Reason::kNotWaiting;
+/// Both say it in the same word, but for whom others have passed in turns.
+std::string_view word_for(Halt::Reason reason) {
+  return reason == Halt::Reason::kTurn ? to_text(WhyView::Reason::kSlices) : to_text(reason);
 }
 
 bool is_paused(const Attempt& attempt, LeaseId id) {
@@ -164,7 +150,7 @@ std::string check_halt(const Observations& observations, const Attempt& base,
   const Halt halt = lease.halt.value_or(Halt{});
   const std::optional<WhyView> why = base.coordinator().why(lease.id, base.now());
   // Who runs in turns and is wanted back waits for the next, whatever it left for.
-  const bool is_same = why && (why->reason == reason_for(halt.reason) ||
+  const bool is_same = why && (to_text(why->reason) == word_for(halt.reason) ||
                                (why->reason == WhyView::Reason::kSlices && lease.flags.resuming &&
                                 lease.request.share == Share::kSlice));
   if (!is_same || why->halt != lease.halt) {

@@ -166,47 +166,37 @@ void World::begin_session() {
 // What strikes from outside, at any time. The other faults happen where their cause does.
 struct World::Fate {
   Fault fault;
-  void (World::*strike)();
+  void (*strike)(World& world);
   bool ends_daemon = false;
 };
 
 void World::fate_strikes() {
   static constexpr std::array kFates = {
-      Fate{Fault::kDaemonKilled, &World::kill_daemon, true},
-      Fate{Fault::kDaemonKilledInside, &World::kill_daemon_inside, true},
-      Fate{Fault::kPowerCut, &World::perhaps_cut_power, true},
-      Fate{Fault::kWriteTorn, &World::tear_write, true},
-      Fate{Fault::kWriteFails, &World::fail_write},
-      Fate{Fault::kDiskFull, &World::fill_disk},
-      Fate{Fault::kWallJump, &World::jump_wall},
-      Fate{Fault::kUnmanagedGrows, &World::unmanaged_starts},
-      Fate{Fault::kDriverGone, &World::lose_driver},
-      Fate{Fault::kDeviceLost, &World::lose_device},
-      Fate{Fault::kSettingsChanged, &World::change_settings},
+      Fate{Fault::kDaemonKilled, [](World& world) { world.kill_daemon(); }, true},
+      Fate{Fault::kDaemonKilledInside,
+           [](World& world) { world.daemon_.die_at_door(1 + world.context_.random.below(200)); },
+           true},
+      Fate{Fault::kPowerCut, [](World& world) { world.perhaps_cut_power(); }, true},
+      Fate{Fault::kWriteTorn, [](World& world) { world.disk_.tear_next(); }, true},
+      Fate{Fault::kWriteFails, [](World& world) { world.disk_.fail_next(); }},
+      Fate{Fault::kDiskFull, [](World& world) { world.fill_disk(); }},
+      Fate{Fault::kWallJump, [](World& world) { world.jump_wall(); }},
+      Fate{Fault::kUnmanagedGrows, [](World& world) { world.unmanaged_starts(); }},
+      Fate{Fault::kDriverGone, [](World& world) { world.lose_driver(); }},
+      Fate{Fault::kDeviceLost, [](World& world) { world.lose_device(); }},
+      Fate{Fault::kSettingsChanged, [](World& world) { world.change_settings(); }},
   };
   if (env_.finishing) return;
   context_.clock.after(until_next(milliseconds(10), seconds(2)), [this] { fate_strikes(); });
   const Fate& fate = kFates[context_.random.below(kFates.size())];
   if (!context_.random.chance(plan_.rate(fate.fault) * 3)) return;
-  if (!fate.ends_daemon || span_.daemon_may_end(context_.clock.elapsed())) (this->*fate.strike)();
+  if (!fate.ends_daemon || span_.daemon_may_end(context_.clock.elapsed())) fate.strike(*this);
 }
 
 void World::kill_daemon() {
   if (!daemon_.running()) return;
   context_.record_fault(Fault::kDaemonKilled);
   daemon_.die();
-}
-
-void World::kill_daemon_inside() {
-  daemon_.die_at_door(1 + context_.random.below(200));
-}
-
-void World::tear_write() {
-  disk_.tear_next();
-}
-
-void World::fail_write() {
-  disk_.fail_next();
 }
 
 void World::jump_wall() {

@@ -52,10 +52,7 @@ class World {
   void begin_session();
   void fate_strikes();
   void kill_daemon();
-  void kill_daemon_inside();
   void perhaps_cut_power();
-  void tear_write();
-  void fail_write();
   void jump_wall();
   void change_settings();
   void fill_disk();
