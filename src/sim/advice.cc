@@ -47,7 +47,7 @@ std::string text_of(const Remedy& remedy) {
   return text;
 }
 
-// With `fair` who is next changes when somebody else has less: another user, or another session.
+// With `fair` who is next changes when another user, or another session, has less.
 bool keeps_order(const Observations& observations, const Attempt& base, const LeaseView& waiter) {
   if (observations.settings.order != Order::kFair) return true;
   return std::ranges::all_of(base.coordinator().queue(base.now()), [&](LeaseId id) {
@@ -56,7 +56,7 @@ bool keeps_order(const Observations& observations, const Attempt& base, const Le
   });
 }
 
-// Until then it holds what it does, or nothing: whoever is on their way may end up either way.
+// Until then it holds what it does, or nothing: a lease that moves may end up either way.
 bool stands_until_its_end(const LeaseView& lease) {
   switch (lease.state) {
     case LeaseState::kWaiting:
@@ -84,7 +84,7 @@ bool end_by(UnixMs start, Attempt& attempt, const WhyView& why) {
   return ending.empty() || attempt.carry_out(Kind::kEndPrograms, ending, {});
 }
 
-// It does, or others of its user pass it on other devices meanwhile and use up what he may have:
+// It does, or others of its user pass it on other devices meanwhile and use up what that may have:
 // then all others may pass it, too.
 bool starts_or_is_bounded(Attempt& attempt, LeaseId waiter) {
   if (attempt.has_started(waiter)) return true;
@@ -121,7 +121,7 @@ std::string broken_start(const Attempt& base, const LeaseView& waiter, const Why
     std::vector<LeaseId> ending;
     for (const LeaseView& lease : attempt.coordinator().leases(attempt.now())) {
       if (lease.state != LeaseState::kHeld || base.is_on_lost_device(lease.id)) continue;
-      // Who was granted something since has passed it: while somebody is on his way out.
+      // A lease that was granted something since has passed it, while another leaves.
       const std::optional<LeaseView> before = base.coordinator().lease(lease.id, base.now());
       const bool passed = before && before->parts.empty();
       const std::optional<UnixMs> end = lease.expected_end;

@@ -49,7 +49,7 @@ class Attempt {
   bool resume(const LeaseView& lease);
   /// The request that was made in place of the waiting one.
   std::optional<LeaseId> ask_instead(const LeaseView& waiter, const Request& request);
-  /// Whoever has to leave for it does.
+  /// Leases that have to leave for it do.
   bool has_started(LeaseId id);
   /// What was begun of it, or is due, is done.
   void settle(LeaseId id);

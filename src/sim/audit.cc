@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a daemon that starts now would be as the living one is, and what is left when all is
+// Audits: a daemon that starts now would be as the living one is, and nothing is left when all is
 // over.
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a simulated session share: what it plans, which lease it has, how far it is,
-// and how it asks the daemon for something beside its own connection.
+// Common ground of the parts of a simulated session: what it plans, which lease it has, how far it
+// is, and how it asks the daemon for something beside its own connection.
 #pragma once
 
 #include <cstdint>

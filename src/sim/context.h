@@ -32,7 +32,7 @@ class Fingerprint {
   std::uint64_t value_ = 0;
 };
 
-/// What happened, as one number; and as text where somebody reads it. Two runs of a seed have noted
+/// What happened, as one number; and as text where it is printed. Two runs of a seed have noted
 /// the same.
 class Trace {
  public:

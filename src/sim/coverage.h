@@ -16,8 +16,8 @@
 namespace berth::sim {
 
 enum class Fault : std::uint8_t {
-  kClientHangsUp,       // The asker closes its connection and stays alive.
-  kClientKilled,        // kill -9 of the asker.
+  kClientHangsUp,       // The requester closes its connection and stays alive.
+  kClientKilled,        // kill -9 of the requester.
   kCommandKilled,       // kill -9 of the command.
   kNeverClaims,         // An offer is not taken up.
   kIgnoresTerm,         // A revoked command lives until SIGKILL.

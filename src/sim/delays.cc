@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to happen to a lease, and by when: a line for each.
+// Deadlines: what has to happen to a lease, and by when, a line for each.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -118,7 +118,7 @@ void Demands::watch_return() const {
   });
 }
 
-// Who was suspended for what he used is brought back by somebody, in the end.
+// A user brings back what was suspended for its use, in the end.
 void Demands::return_in_the_end() const {
   const ReferenceLease* lease = client_.lease();
   if (lease == nullptr || !lease->is_away(Away::kSuspended) || lease->absence.wanted_back) return;
@@ -144,7 +144,7 @@ void Demands::freeze() const {
   client_.once(lasts + checked(after), Phase::kRunning, [this] { freeze(); });
 }
 
-// Somebody does, in the end, whatever has become of the session: nothing goes on by itself.
+// A user does, in the end, whatever has become of the session: nothing goes on by itself.
 void Demands::resume_frozen() const {
   const ReferenceLease* lease = client_.lease();
   if (lease == nullptr) return;

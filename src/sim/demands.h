@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked about the lease of a simulated session, again and again: by its user, by somebody
-// else, and by its program, which answers what it is asked.
+// Demands on the lease of a simulated session, again and again: by its user, by others, and by its
+// program, which answers what it is asked.
 #pragma once
 
 #include "sim/client.h"

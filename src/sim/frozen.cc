@@ -25,7 +25,7 @@ bool is_paused(const Attempt& attempt, LeaseId id) {
   return lease && lease->halt && lease->halt->reason == Halt::Reason::kPaused;
 }
 
-// Whoever has ended, or was told to, goes on for that.
+// A lease that has ended, or was told to, goes on for that.
 bool is_to_end(const Attempt& attempt, LeaseId id) {
   const std::optional<LeaseView> lease = attempt.coordinator().lease(id, attempt.now());
   return !lease || lease->state == LeaseState::kEnded || lease->state == LeaseState::kReleasing ||
@@ -111,7 +111,7 @@ bool ends_others(Attempt& attempt, LeaseId id) {
   return true;
 }
 
-// Where nothing else is in its way it is back; where nobody tries, it stays away until somebody
+// Where nothing else is in its way it is back; where nobody tries, it stays away until a user
 // lets it go on.
 std::string broken_return(const Attempt& base, const LeaseView& lease, const Halt& halt) {
   const bool has_other_plans = lease.flags.revoking || lease.flags.requeuing ||

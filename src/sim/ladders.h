@@ -41,7 +41,7 @@ class ReferenceMeasures {
   std::uint64_t last_number_ = 0;
 };
 
-/// Since when each sample has found a lease above its budget, whoever looks.
+/// Since when each sample has found a lease above its budget.
 class AboveBudget {
  public:
   void sampled(const Observations& observations, const Sample& sample);

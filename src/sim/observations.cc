@@ -369,12 +369,12 @@ std::string check_out_of_memory(const Observations& observations, std::size_t in
     if (lease == nullptr || is_left_behind(observations, *lease)) {
       others += use.bytes;  // Nobody's, or left behind by who ended or was requeued: all unmanaged.
     } else if (is_above_budget(observations, *lease, device)) {
-      return {};  // Somebody is above his budget.
+      return {};  // A lease is above its budget.
     }
   }
   if (others > observations.reserve_least) return {};
   for (const auto& [id, lease] : observations.journal.leases()) {
-    // So is he whose memory comes back, and is more; but not if it may be left from a larger
+    // So is one whose memory comes back, and is more; but not if it may be left from a larger
     // budget.
     const bool returns = lease.holds() && lease.is_away(ReferenceLease::Away::kSwappingIn);
     if (!returns) continue;

@@ -27,8 +27,8 @@ namespace berth::sim {
 struct Known {
   server::ConnectionId requester;    // The youngest connection that asked for it.
   bool requester_gone = false;       // That connection was closed.
-  bool released = false;             // By somebody's Release.
-  bool resumed_by_somebody = false;  // By somebody's Resume, after it was paused.
+  bool released = false;             // By a Release.
+  bool resumed_by_somebody = false;  // By a Resume, after it was paused.
   std::set<UserId> pausers = {};     // Who have asked for a pause, or to stop it.
   Instant reconnected_at;
   // The largest budget of each part that it had since a sample could tell what it used. Empty: its

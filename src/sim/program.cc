@@ -113,8 +113,8 @@ bool Program::draw_living(Process& chosen) const {
 void Program::take(const ReferenceLease& lease) {
   Process process;
   if (!draw_living(process)) return;
-  // Who comes to a device only after the command has ended may find the lease over: by the rule of
-  // docs/scheduling.md he is an unmanaged process from the first byte on.
+  // A process that comes to a device only after the command has ended may find the lease over: by
+  // docs/scheduling.md it is an unmanaged process from the first byte on.
   if (!env_.processes.alive(command_) && !env_.devices.lists(process)) return;
   Random& random = env_.context.random;
   const Part& part = random.pick(lease.parts);

@@ -237,7 +237,7 @@ struct ReferenceModel::Applier {
   bool follows(ReferenceLease& lease, const LeaseRenewed& fact) const {
     return !std::exchange(lease.expires, fact.expires) || reached(Moment::kRenewed);
   }
-  // Nobody is ended for what he uses but by a measure.
+  // No lease is ended for its use but by a measure.
   static bool follows(ReferenceLease& lease, const LeaseRevoked& fact) {
     const bool is_one = lease.measures.is_under_way(Measure::kKill);
     if (fact.result == EndResult::kOverBudget && !is_one) return false;
@@ -272,7 +272,7 @@ struct ReferenceModel::Applier {
     lease.absence.turn = fact.turn;
     return !fact.turn || may_lose_turn(lease);
   }
-  // Somebody else waits for a turn.
+  // Another lease waits for a turn.
   bool may_lose_turn(const ReferenceLease& lease) const {
     if (lease.request.share != Share::kSlice || lease.requeue.asked || lease.kill_at) return false;
     return std::ranges::any_of(self.leases_, [&](const auto& entry) {

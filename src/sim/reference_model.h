@@ -92,8 +92,8 @@ struct ReferenceLease {
     Bytes used;                             // On its first device, when it left.
     Duration before;                        // How long it was away before, in all.
     std::vector<DeviceId> moved_from = {};  // Where its memory was, if it returns elsewhere.
-    bool migrated = false;  // Somebody put it elsewhere than where it had asked for.
-    Instant undone_at;      // The last time that it was to leave, or to come back, and did not.
+    bool migrated = false;                  // A user put it elsewhere than where it had asked for.
+    Instant undone_at;  // The last time that it was to leave, or to come back, and did not.
 
     void put_on(const std::vector<DeviceId>& devices, std::vector<Part>& placed);
   };

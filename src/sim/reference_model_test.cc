@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That what is wrong in a journal is seen; tests/mutants shows the same of whole worlds.
+// Faults in a journal are seen; tests/mutants shows the same of whole worlds.
 #include "sim/reference_model.h"
 
 #include <gtest/gtest.h>

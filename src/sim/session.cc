@@ -128,7 +128,8 @@ void Session::granted(const LeaseView& lease) {
     return;
   }
   if (!lease.flags.unclaimed) return;
-  // Whoever has asked anew meanwhile is told anew: the offer of which it was told may have lapsed.
+  // A client that has asked anew meanwhile is told anew: the offer of which it was told may have
+  // lapsed.
   client_.once(client_.plan.client.claims_after, Phase::kWaiting,
                [this, number = connections_made_] {
                  if (number != connections_made_) return;
@@ -170,7 +171,7 @@ void Session::command_ended(ExitStatus exit) {
   report(kReportTries);
 }
 
-// Until somebody answers; then, or when nobody ever does, its own work is done.
+// Until a daemon answers; then, or when none ever does, its own work is done.
 void Session::report(std::uint32_t tries) {
   if (tries == 0) return leave(exit_);
   core::ReportExit ask{.body = {.exit = exit_}};

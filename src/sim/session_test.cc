@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That a simulated client is no worse than a real one: what it does wrong would be taken for a
+// Simulated clients are no worse than real ones: what they do wrong would be taken for a
 // fault of the daemon.
 #include "sim/session.h"
 

@@ -65,8 +65,8 @@ bool is_over(const Observations& observations, const ReferenceLease& lease, core
 }
 
 /// What stays on the device when those slices have left it whose turns are over; absent while
-/// somebody there comes, goes, has gone unseen or grows, or has it whole: it is his, whatever he is
-/// charged of it.
+/// a lease there comes, goes, has gone unseen or grows, or has it whole: it has all of it then,
+/// whatever it is charged.
 std::optional<Bytes> staying_on(const Observations& observations, const DeviceView& device,
                                 core::Now now) {
   Bytes staying = device.charged;
@@ -123,8 +123,8 @@ const ReferenceLease* who_may_begin(const Observations& observations,
   return nullptr;
 }
 
-/// Somebody who waits for a turn on the device, the first or the next, where there would be room
-/// for whoever of all of them is next, if those left whose turns are over.
+/// A lease that waits for a turn on the device, the first or the next, where there would be room
+/// for the one of all of them that is next, if those left whose turns are over.
 const ReferenceLease* whose_turn_it_is(const Observations& observations,
                                        const core::Coordinator& coordinator,
                                        const DeviceView& device, core::Now now) {

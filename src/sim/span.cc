@@ -13,7 +13,7 @@
 namespace berth::sim {
 namespace {
 
-// Each seventh is measured ten times, and each time somebody may be there still.
+// Each seventh is measured ten times, and each time a lease may be there still.
 constexpr std::uint64_t kGrowthMax = 4 << 10U;
 
 // What users' sessions have had fills up to its bound in days.

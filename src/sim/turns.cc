@@ -136,7 +136,7 @@ std::string Turns::check_idleness(const Observations& observations, const server
     if (!has_room(observations, lease->request, coordinator.devices(now))) return {};
     const std::optional<WhyView> why = coordinator.why(id, now);
     if (!why || !may_be_offered(why->reason)) return {};
-    // With `fair` somebody else is next after a while, although nothing has happened: he gets his
+    // With `fair` another is next after a while, although nothing has happened: it gets its
     // turn when something does, a sample at the latest.
     idle_ = {.lease = id, .since = before.lease == id ? before.since : now.instant};
     const Duration patience =

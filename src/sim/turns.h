@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn it is: room that the first in the queue could have is not left idle, and nobody is
-// passed against the rule of docs/scheduling.md.
+// The order of grants and turns: room that the first in the queue could have is not left idle, and
+// nobody is passed against the rule of docs/scheduling.md.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace berth::sim {
 
-/// The asker of a waiting lease is there, and nothing of its own holds it back.
+/// The requester of a waiting lease is there, and nothing of its own holds it back.
 bool may_be_offered(WhyView::Reason reason);
 
 class Turns {
@@ -31,7 +31,7 @@ class Turns {
   static std::string check_end_of_turn(const Observations& observations,
                                        const ReferenceLease& lease,
                                        const core::Coordinator& coordinator, core::Now now);
-  /// After an event: somebody waits for his turn, and it could be his.
+  /// After an event: a lease waits for its turn, and could have it.
   std::string check_turn_ends(const Observations& observations, const server::Engine& engine,
                               core::Now now);
   void forget() {
@@ -48,7 +48,7 @@ class Turns {
   };
   std::vector<LeaseId> queue_;  // As it stood after the last event.
   Idle idle_;
-  std::map<DeviceId, Instant> over_since_;  // On which it could be somebody else's turn.
+  std::map<DeviceId, Instant> over_since_;  // On which it could be another's turn.
 };
 
 }  // namespace berth::sim

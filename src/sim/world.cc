@@ -52,7 +52,7 @@ World::World(std::uint64_t seed, bool printed, Duration span)
 }
 
 Outcome World::run() {
-  // Whatever ends the daemon, somebody starts it again.
+  // Whatever ends the daemon, it is started again.
   daemon_.on_death([this] {
     context_.clock.after(context_.random.spread(milliseconds(1), seconds(3)),
                          [this] { daemon_.start(boot_); });
@@ -291,7 +291,7 @@ bool World::is_over() const {
          checker_.journal().leases().empty();
 }
 
-// Whoever waits starts within the sum of the times of those ahead of him, and pass_max. Each of
+// A request starts within the sum of the times of those ahead of it, and pass_max. Each of
 // these now takes no longer than its ttl or, where it is revoked and does not listen, its SIGKILL.
 void World::settle() {
   const auto live =
@@ -310,7 +310,7 @@ void World::settle() {
       }
       if (!context_.clock.step()) return;
     }
-    // What was sent last, by somebody who has gone since, still arrives and may begin a lease.
+    // What was sent last, by a client that has gone since, still arrives and may begin a lease.
     const Instant end = context_.clock.instant() + seconds(4);
     while (!context_.failed() && context_.clock.instant() < end && context_.clock.step()) {
     }
