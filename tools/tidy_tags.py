@@ -14,7 +14,7 @@ TESTED = ('_test.cc', '_for_test.h')
 # CHECKs per function of the coordinator: the least, which is only ever raised, and how far above it
 # they may be before it has to be.
 COORDINATOR = 'src/core/'
-CHECKS_MIN, CHECKS_SLACK = 0.056, 0.01
+CHECKS_MIN, CHECKS_SLACK = 0.072, 0.01
 
 
 def tags_of(files, root):

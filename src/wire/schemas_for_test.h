@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OpenAPI says, made from the tables of fields and of routes, for the test that keeps
+// The texts of OpenAPI, made from the tables of fields and of routes, for the test that keeps
 // share/openapi.json up to date. Not part of a program.
 #pragma once
 
