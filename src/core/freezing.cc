@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "base/check.h"
 #include "core/transfers.h"
 
 namespace berth::core {
@@ -45,6 +46,7 @@ void Transfers::freeze_done(LeaseId id, const TransferResult& result) {
 
 // What was half stopped goes on again.
 void Transfers::frozen(LeaseId id, const TransferResult& result) {
+  CHECK(core_->state().find(id)->granted() != nullptr);
   const bool releasing = core_->state().find(id)->releasing() != nullptr;
   const bool ends = releasing || core_->state().find(id)->granted()->revoked;
   OfLease& known = known_[id];

@@ -280,6 +280,7 @@ bool Lifecycle::may_be_brought_back(const Lease& lease) const {
 // A sample asked after the end tells who is left.
 void Lifecycle::settle_one(LeaseId id) {
   const Lease& lease = *core_->state().find(id);
+  CHECK(lease.granted() != nullptr);
   for (const Part& part : lease.granted()->parts) {
     // Where nothing is told, the deadline of `releasing` ends the wait.
     if (!devices_->tells_who_is_left(part.device) && !devices_->sleeps(part.device)) return;
@@ -357,6 +358,7 @@ void Lifecycle::lapse(LeaseId id, bool parked) {
 
 void Lifecycle::revoke(LeaseId id, EndResult result, std::optional<UserId> by) {
   requeuing_->drop(id, "it was told to end");
+  CHECK(core_->state().find(id)->held() != nullptr);
   if (!core_->state().find(id)->held()->revoked) {
     const Instant kill_at = core_->now().instant + limits::kKillAfter;
     core_->decide(id, LeaseRevoked{id, result, kill_at, by});

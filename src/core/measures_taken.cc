@@ -11,6 +11,7 @@
 
 #include "base/quantity.h"
 #include "core/escalation.h"
+#include "base/check.h"
 #include "core/limits.h"
 
 namespace berth::core {
@@ -112,6 +113,7 @@ std::optional<std::string> Escalation::why_not_suspended(const Lease& lease) con
 }
 
 void Escalation::perform(LeaseId id, Measure measure) {
+  CHECK(core_->state().find(id)->measures.under_way() != nullptr);
   OfLease& known = known_[id];
   const std::string why =
       known.is_above() ? known.excess : text_of(id) + " is in the way of what was granted";

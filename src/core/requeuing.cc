@@ -58,6 +58,7 @@ void Requeuing::on(const AskRequeue& event) {
 }
 
 void Requeuing::ask(LeaseId id, RequeueTerms terms) {
+  CHECK(core_->state().find(id)->request.requeue_grace.has_value());
   core_->decide(id, RequeueAsked{id, terms.unsaved, terms.by});
   if (core_->state().find(id)->request.checkpoint) {
     saves_->ask(id, CheckpointReason::kRequeue);

@@ -91,6 +91,7 @@ std::optional<Refusal> Resizing::refuse(const Lease& lease, Share share) const {
 void Resizing::resize(LeaseId id, Share share, std::vector<Part> parts) {
   if (attribution_->keep_until_shrunk(id, parts)) core_->ask_probe(core_->now().instant);
   const Lease& lease = *core_->state().find(id);
+  CHECK(lease.held() != nullptr && parts.size() == lease.held()->parts.size());
   known_[id].before = LeaseResized{id, lease.request.share, lease.held()->parts};
   core_->decide(id, LeaseResized{id, share, std::move(parts)});
 }

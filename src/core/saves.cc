@@ -111,7 +111,9 @@ void Saves::on(const AskCheckpoint& event) {
 
 /// One that is under way will do.
 void Saves::ask(LeaseId id, CheckpointReason reason) {
-  const Checkpoints& saves = core_->state().find(id)->checkpoints;
+  const Lease& lease = *core_->state().find(id);
+  CHECK(lease.request.checkpoint.has_value());
+  const Checkpoints& saves = lease.checkpoints;
   if (saves.asked) return;
   const std::uint64_t number = saves.last ? saves.last->number + 1 : 1;
   core_->decide(id, CheckpointAsked{id, number, reason});

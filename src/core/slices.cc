@@ -259,6 +259,7 @@ void Slices::take_turns(const NextTurns& next) {
 
 void Slices::end_turn(LeaseId id, LeaseId next) {
   if (!may_end_turn(*core_->state().find(id))) return;  // It left for another just now.
+  CHECK(id != next);
   known_[id].leaves_for = next;
   transfers_->suspend(id, {.turn = true});
 }

@@ -138,6 +138,7 @@ bool Transfers::tend_pause(LeaseId id) {
 void Transfers::suspend(LeaseId id, const SuspendCause& cause) {
   resizing_->drop(id, Refusal{RefusalCode::kBusy, "it was suspended"});
   const Held& held = *core_->state().find(id)->held();
+  CHECK(held.claimed && !held.suspension);
   SuspendBegun fact{id, {}, cause.yields_to, cause.turn};
   for (const Part& part : held.parts) {
     fact.used.push_back(attribution_->take_leave(id, part.device));
@@ -173,6 +174,7 @@ void Transfers::on(const Resume& event) {
 
 void Transfers::resume(LeaseId id, std::optional<Token> token) {
   const Held* held = core_->state().find(id)->held();
+  CHECK(held != nullptr);
   OfLease& known = known_[id];
   if (token) known.waiters.push_back(*token);
   known.yield_not_before = core_->now().instant + limits::kYieldAgainAfter;
@@ -209,6 +211,7 @@ void Transfers::begin(LeaseId id, Direction direction) {
   if (direction == Direction::kSwapOut) effect.measure = needs_.is_to_be_measured(lease);
   std::ranges::sort(effect.processes);
   OfLease& known = known_[id];
+  CHECK(!known.is_under_way());
   known.number = effect.number;
   known.begun = core_->now().instant;
   known.direction = direction;
@@ -222,6 +225,7 @@ void Transfers::begin(LeaseId id, Direction direction) {
 // See Note [Room before return]. It is charged what it had until a sample tells what it has again.
 void Transfers::begin_swap_in(LeaseId id) {
   const Lease& lease = *core_->state().find(id);
+  CHECK(lease.held() != nullptr && lease.held()->suspension && !lease.held()->is_swapped_out());
   for (std::size_t i = 0; i < lease.held()->parts.size(); ++i) {
     attribution_->may_use(id, lease.held()->parts[i].device, needs_.before(lease, i));
   }
