@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 from tidy_layers import includes_of, layers_of, order_of, page_of
-from tidy_rules import BANNED, IMPURE, MAY, UNNAMED, UNNAMED_MAY, UNWANTED, WORDING
+from tidy_rules import BANNED, IMPURE, MAY, UNNAMED, UNWANTED, WORDING
 from tidy_tags import COORDINATOR, check_density, large_classes, long_functions, tags_of
 
 PAGE = re.compile(r'(README|ARCHITECTURE|docs/[^/]+)\.md')
@@ -227,7 +227,7 @@ def check_wording(file):
 
 def check_comments(file):
     """A comment says what acts; the head of a file begins with what the file has."""
-    if not file.is_code or file.path.startswith(UNNAMED_MAY):
+    if not file.is_code:
         return
     for start, comment in file.comments:
         for number, found, instead in matches(UNNAMED, comment):

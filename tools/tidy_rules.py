@@ -72,5 +72,3 @@ UNNAMED = {
     r'\b[Aa]skers?\b': 'the requester, or the caller',
     r'\b([Ss]tranger|[Oo]utsider)s?\b': 'an unmanaged process',
 }
-# Folders whose comments have yet to be put so.
-UNNAMED_MAY = ('src/core/', 'src/sim/')

@@ -72,7 +72,7 @@ Instant doubled(Instant from, Duration expected, Instant now) {
   return from + takes;
 }
 
-// Whoever was told to end does so soon, or gets a SIGKILL.
+// A lease that was told to end does so soon, or gets a SIGKILL.
 Instant end_of(const Revocation& revocation, Instant now) {
   return std::min(doubled({revocation.kill_at.ns - limits::kKillAfter.ns}, {}, now),
                   revocation.kill_at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lease is charged: see Note [What a sample has still to tell].
+// The charge of a lease: see Note [What a sample has still to tell].
 #include <algorithm>
 #include <utility>
 
@@ -123,7 +123,7 @@ void Attribution::may_use(LeaseId id, DeviceId device, Bytes bytes) {
   use.upper_bound = std::max(use.upper_bound, bytes);
 }
 
-// A program below whoever asked may have been counted for the offer, which ends or lapses: what it
+// A program below the requester may have been counted for the offer, which ends or lapses: what it
 // has stays where it is, and the next sample counts it as unmanaged itself.
 void Attribution::leave_to_unmanaged(LeaseId id) {
   for (const DeviceId device : known_.at(id).charged_on) {

@@ -183,8 +183,8 @@ void Coordinator::Impl::on(const Woke&) {
   std::pair<Instant, LeaseId> last;
   int rounds = 0;
   while (!timers.empty() && timers.next().first <= now_.instant) {
-    // Whoever is woken late finds several things due of one lease, and does one at a time; one that
-    // never left its instant behind would be asked for ever.
+    // A daemon that is woken late finds several things due of one lease, and does one at a time;
+    // one that never left its instant behind would be asked for ever.
     rounds = timers.next() == last ? rounds + 1 : 0;
     CHECK(rounds < kDeadlinesMax);
     last = timers.next();

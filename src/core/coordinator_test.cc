@@ -225,7 +225,7 @@ TEST(Coordinator, AnOfferThatIsNotClaimedGoesToTheNextAndTheRequestIsParked) {
   EXPECT_EQ(story.end(2), "held 2; end 2; grant 1; ");
 }
 
-// Whoever parks and returns need not be the connection that hears the news.
+// The connection that parks and returns need not be the one that hears the news.
 TEST(Coordinator, AGrantThatFollowsAReturnIsToldToTheRequesterToo) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));
@@ -437,7 +437,7 @@ TEST(Coordinator, AUserCannotFillTheQueueOrHoldMoreThanHisLimit) {
                .reserve = {},
                .limits_default = {.waiting_max = 2, .leases_max = 2, .vram_max = gib(10)}});
   EXPECT_EQ(story.ask(S::budget(gib(8))), "held 1; ");
-  EXPECT_EQ(story.ask(S::budget(gib(4))), "waiting 2; ");  // 12 GiB would be above his 10.
+  EXPECT_EQ(story.ask(S::budget(gib(4))), "waiting 2; ");  // 12 GiB are above the user's 10.
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kUserLimit);
   EXPECT_EQ(story.ask(S::budget(gib(4)), 2000), "held 3; ");
   EXPECT_EQ(story.ask(S::budget(gib(4))), "waiting 4; ");

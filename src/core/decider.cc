@@ -9,8 +9,8 @@
 namespace berth::core {
 
 void Decider::decide(LeaseId id, Fact fact) {
-  // Any other may be what somebody waits for. Who has only just started has nothing on a device
-  // yet, and asked at once to make room it could not.
+  // Any other may be what another lease waits for. One that has just started has nothing on a
+  // device yet, and asked at once to make room it could not.
   look_again(!std::holds_alternative<LeaseClaimed>(fact));
   Record record{state_.last_sequence() + 1, now_.instant, now_.wall, std::move(fact)};
   const Status applied = state_.apply(record);

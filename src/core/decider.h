@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the coordinator share: what is known, and the only ways to change it. For
+// Common ground of the parts of the coordinator: the state, and the only ways to change it. For
 // src/core alone.
 #pragma once
 
@@ -36,7 +36,7 @@ class Decider {
   /// Grows whenever an answer about leases or devices may have changed.
   std::uint64_t version() const { return version_; }
 
-  /// The lease that the actor may give orders to. Null: the asker was refused.
+  /// The lease that the actor may give orders to. Null: the requester was refused.
   const Lease* lease_of(Token token, Actor actor, Handle handle);
   const Lease* lease_of(Token token, Actor actor, LeaseId id);
 
@@ -61,7 +61,7 @@ class Decider {
   /// The schedule is looked at before the step ends.
   void look_again(bool needed = true) { dirty_ |= needed; }
   void changed() { ++version_; }
-  /// The answer to the event under way tells whoever asked for the lease what becomes of it.
+  /// The answer to the event under way tells the requester of the lease what becomes of it.
   void note_requester_of(LeaseId id) { asking_ = id; }
   bool hears_by_answer(LeaseId id) const { return asking_ == id; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the last samples told of the devices themselves: which are there, how large they are, what a
+// The devices, by the last samples: which are there, how large they are, what a
 // context costs on them. Who uses them is attribution.h's matter.
 #pragma once
 

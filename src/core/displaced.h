@@ -15,7 +15,7 @@ class Displaced {
 
   void insert(LeaseId id) { leases_.insert(id); }
   bool contains(LeaseId id) const { return leases_.contains(id); }
-  /// It comes back, ends, or is wanted away by somebody.
+  /// It comes back, ends, or a user wants it to stay away.
   void forget(LeaseId id) { leases_.erase(id); }
   /// Of those that made room on the device: they wait for what they had, before new requests of
   /// their priority, as who yielded does.

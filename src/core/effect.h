@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All effects that the coordinator can want performed. They are performed in order; those that
-// notify somebody come after the records they depend on.
+// All effects that the coordinator can want performed. They are performed in order; those
+// that notify come after the records they depend on.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Reply {
   std::variant<LeaseView, Refusal> answer;
 };
 enum class LeaseEvent : std::uint8_t {
-  kGranted,  // To the asker: an offer, to be claimed.
+  kGranted,  // To the requester: an offer, to be claimed.
   kEnded,    // The view says with which result.
   kParked,
   kUnparked,
@@ -51,19 +51,19 @@ enum class LeaseEvent : std::uint8_t {
   kRequeuing,       // It begins.
   kRequeued,        // It waits again.
   kRequeueDropped,  // It is not requeued; the refusal says why.
-  kQueued,          // It was asked for, and waits. Told by whoever answers the asker.
+  kQueued,          // It was asked for, and waits. The server notes it with its answer.
   kFrozen,
   kMeasure,   // One is taken on it, or is over: the view says which, and how.
   kDetached,  // Its programs go on without it.
 };
-/// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
+/// News for all that listen to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.
 struct Notify {
   LeaseId lease;
   LeaseEvent news = LeaseEvent::kGranted;
   std::vector<Refusal> refusal;  // One or none.
 };
-/// News for whoever listens to everything.
+/// News for all that listen to everything.
 struct NotifyUnmanaged {
   UnmanagedNews news;
 };
@@ -78,7 +78,7 @@ struct Watch {
 struct Unwatch {
   Process process;
 };
-/// Send a signal through the pidfd, never by pid, and only if this user could have sent it himself.
+/// Send a signal through the pidfd, never by pid, and only if this user could have sent it.
 struct Signal {
   Process process;
   std::int32_t signal = 0;
@@ -102,8 +102,8 @@ struct SetUnaccounted {
   std::vector<bool> may_give_back;
 };
 /// Move the device memory of those of these processes that use a device; or stop them, and all
-/// below them and below the supervisor, or let these go on. What the user could not signal himself
-/// is left alone. Moved follows, once.
+/// below them and below the supervisor, or let these go on. What the user could not signal
+/// themselves is left alone. Moved follows, once.
 struct Transfer {
   LeaseId lease;
   Handle handle;

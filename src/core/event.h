@@ -58,11 +58,11 @@ struct Submit {
   Token token;
   Actor actor;
   Handle handle;
-  std::optional<Process> supervisor;  // The asker; for a lease with a ttl what it hangs on, if any.
+  std::optional<Process> supervisor;  // The requester; for a lease with a ttl what it hangs on.
   Request request;
 };
-/// The asker of a waiting or offered request is back in a new connection. What was said for another
-/// run than it waits for is old.
+/// The requester of a waiting or offered lease is back in a new connection. What was said for
+/// another run than it waits for is old.
 using Reconnect = RouteEvent<Route::kReconnect>;
 /// The offer is taken up: the command stands ready and will start when this is answered.
 using Claim = RouteEvent<Route::kClaim>;
@@ -70,7 +70,7 @@ using Claim = RouteEvent<Route::kClaim>;
 using Join = RouteEvent<Route::kJoin>;
 /// `berth run` has reaped the command.
 using ReportExit = RouteEvent<Route::kExit>;
-/// A stopped asker sets its waiting request aside, or takes its place again.
+/// A stopped requester sets its waiting request aside, or takes its place again.
 using Park = RouteEvent<Route::kPark>;
 /// `berth run` tells how a save went that it was asked for.
 using ReportCheckpoint = RouteEvent<Route::kCheckpointed>;
@@ -87,7 +87,7 @@ using Renew = RouteEvent<Route::kRenew>;
 /// The program of a lease tells how far it is.
 using ReportProgress = RouteEvent<Route::kProgress>;
 /// The program of a lease is to save itself. The answer is the lease, when that is over, or that it
-/// is still under way. Whoever asks while it does so joins.
+/// is still under way. A request meanwhile joins.
 using AskCheckpoint = RouteEvent<Route::kCheckpoint>;
 /// Suspends a lease: the device memory of its processes is moved to the host and given to others.
 /// Answered when that is so.
@@ -114,11 +114,11 @@ struct TransferDone {
   std::uint64_t number = 0;
   TransferResult result;
 };
-/// The connection over which a waiting request's asker listened is gone.
+/// The connection over which the requester of a waiting lease listened is gone.
 struct RequesterGone {
   LeaseId lease;
 };
-/// The connection of whoever waited for a growth is gone.
+/// The connection that waited for a growth is gone.
 struct GrowthRequesterGone {
   LeaseId lease;
 };
@@ -143,7 +143,7 @@ struct Recovered {
   bool same_boot = true;   // False: what the journal names ended with the machine.
   bool safe_mode = false;  // The journal was moved aside: nothing is granted.
 };
-/// A batch of records could not be written. `refused` are the leases whose asker was told so
+/// A batch of records could not be written. `refused` are the leases whose requester was told so
 /// instead of being answered; `granted` and `resized` those whose grant or new budget must be taken
 /// back.
 struct JournalFailed {

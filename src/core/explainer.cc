@@ -188,7 +188,7 @@ WhyView Explainer::why(const Lease& lease, Now at) const {
   return view;
 }
 
-// As things stand, whoever is parked, away or above a bound is passed by all others.
+// As things stand, a request that is parked, away or above a bound is passed by all others.
 void Explainer::add_start(const Lease& lease, WhyView& view, Now at) const {
   using Reason = WhyView::Reason;
   const bool waits_for_itself = view.reason == Reason::kStopped || view.reason == Reason::kParked ||
@@ -213,7 +213,7 @@ void Explainer::add_start(const Lease& lease, WhyView& view, Now at) const {
   if (comes) view.expected_start = wall_at(*comes, at);
 }
 
-// If the known ends of his leases hold.
+// If the known ends of the user's leases hold.
 Instant Explainer::when_user_has_room(const Lease& lease, Instant at) const {
   const UserLimits& bounds = core_->limits_of(lease.user);
   UserCount count = indexes_->count_of(lease.user);

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "core/limits.h"
 #include "base/check.h"
+#include "core/limits.h"
 #include "core/transfers.h"
 
 namespace berth::core {
@@ -60,7 +60,7 @@ void Transfers::frozen(LeaseId id, const TransferResult& result) {
     // It goes on again to hear that it is to end, and not because anybody wants it back.
     answer(id, &OfLease::freeze_waiters, releasing ? "it has ended" : "it was told to end");
   } else {
-    // Some may be stopped, or all still are: by whoever moved its memory just before.
+    // Some may be stopped, or all still are: by the mover of its memory, just before.
     core_->say(text_of(id) + " cannot be stopped: " + result.trouble);
     answer(id, &OfLease::freeze_waiters, result.trouble);
   }

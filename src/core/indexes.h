@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from the state of each lease alone, kept so that nobody has to look at all of them:
+// Indexes that follow from the state of each lease alone, so that no part looks at all of them:
 // who waits and in which order, who wants more or back, and how much each user has.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is above their budget, and the choice of the next measure and of the lease that it is taken
+// Leases above their budget, and the choice of the next measure and of the lease that it is taken
 // on; measures_taken.cc has what each does.
 #include <algorithm>
 #include <string>

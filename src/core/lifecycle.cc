@@ -39,8 +39,8 @@ EndResult result_of(const Held& held) {
   return held.exit->code == 0 ? EndResult::kOk : EndResult::kFailed;
 }
 
-// How long whoever knows how the command ended may take to say so. Who saves while it ends tells of
-// that first; who stops it to start it again sees that nothing of it is left.
+// How long the one that knows how the command ended may take to say so. One that saves tells of
+// that first; one that stops it to start it again sees that nothing of it is left.
 Duration report_within(const Lease& lease) {
   const Releasing& releasing = *lease.releasing();
   if (const std::optional<Instant> stopped_by = releasing.was.stopped_by()) {
@@ -81,7 +81,7 @@ void Lifecycle::on(const ReportExit& event) {
     return;
   }
   const bool news = !held->command_ended;
-  // Whoever has stopped it comes back instead of telling how it ended.
+  // A `berth run` that has stopped it comes back instead of telling how it ended.
   requeuing_->drop(id, kEndedByItself);
   if (!held->exit) core_->decide(id, CommandEnded{id, event.body.exit});
   membership_->set_leftovers(id, event.body.leftovers);
@@ -91,7 +91,7 @@ void Lifecycle::on(const ReportExit& event) {
     core_->answer(event.token, id);
     return;
   }
-  // Who is still on a device is known after the next sample; the asker is not kept long.
+  // What is still on a device is known after the next sample; the caller is not kept long.
   OfLease& known = known_[id];
   if (known.exit_waiter) core_->answer(*known.exit_waiter, id);
   known.exit_waiter = event.token;

@@ -24,7 +24,8 @@ namespace berth::core {
 
 /// As what is known of its command says.
 EndResult result_of(const Held& held);
-/// Of one that is being released: so long whoever knows how its command ended may take to say so.
+/// Of one that is being released: so long the one that knows how its command ended may take to say
+/// so.
 Duration report_within(const Lease& lease);
 
 class Lifecycle {
@@ -54,7 +55,7 @@ class Lifecycle {
   void revoke(LeaseId id, EndResult result, std::optional<UserId> by = {});
   /// It has no budget any more, and is charged what is left of it until that is freed.
   void start_releasing(LeaseId id, EndResult result, std::optional<UserId> by = {});
-  /// Of one that was not taken up: its asker hears why.
+  /// Of one that was not taken up: its requester hears why.
   void end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
                    std::optional<UserId> by = {});
   /// The offer was not taken up: the request is back in its place.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is due of the lives of leases, and the processes whose ends they wait for.
+// Deadlines in the lives of leases, and the processes whose ends they wait for.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/quantity.h"
 #include "core/escalation.h"
-#include "base/check.h"
 #include "core/limits.h"
 
 namespace berth::core {
@@ -66,7 +66,7 @@ void Escalation::take(LeaseId id, Cause cause, Measure measure) {
                              core_->now().instant - *lease.checkpoint_asked < apart;
   if (saved_of_late || lease.measures.cools_down(measure, core_->now().instant, apart)) return;
   const std::optional<std::string> why_not = why_not_taken(lease, measure);
-  // Who is near his budget and named no way to save himself is not bothered.
+  // A lease that is near its budget and named no way to save itself is not bothered.
   if (why_not && cause == Cause::kLeaseCritical && measure == Measure::kCheckpoint) return;
   if (const MeasureTaken* other = lease.measures.under_way()) {
     end_measure({id, other->number, MeasureOutcome::kFailed, "it is to be ended first"});

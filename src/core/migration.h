@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a lease can go on on other devices.
+// Rules for leases that are to go on on other devices.
 //
 // Note [A move is a suspension]: the driver brings memory that is in host memory back to any device
 // of the same model. So a lease moves by leaving as any other does, being put on other devices

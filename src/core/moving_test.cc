@@ -38,7 +38,7 @@ class Moving : public StoryTest {
   std::string move_to(std::vector<DeviceName> to, std::uint64_t token = 73) {
     return story.feed(Migrate{{token}, {{1000}}, {1}, {std::move(to)}});
   }
-  /// Somebody else holds so much of a device.
+  /// Another user holds so much of a device.
   void hold(std::uint32_t on, Bytes bytes) {
     Request request = S::budget(bytes);
     request.devices = {DeviceName(on)};

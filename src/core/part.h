@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the coordinator are made with. For src/core alone.
+// References between parts of the coordinator, and what they know per lease. For src/core alone.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the askers of leases are there: a request is granted to whoever listens, its place is
-// kept for whoever is expected back, and an offer waits for its asker for so long.
+// Presence of requesters: a request is granted to one that listens, its place is kept for one that
+// is expected back, and an offer waits for its requester for so long.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ class Presence {
   Presence(const Decider& core, const Indexes& indexes) : core_(core), indexes_(indexes) {}
 
   bool is_connected(LeaseId id) const { return known_.at(id).connected; }
-  /// Until then an absent asker keeps the place of the request.
+  /// Until then an absent requester keeps the place of the request.
   std::optional<Instant> reconnect_until(LeaseId id) const { return known_.at(id).reconnect_until; }
   /// Until then the offer is to be claimed.
   Instant claim_until(LeaseId id) const { return known_.at(id).claim_until; }
@@ -29,14 +29,14 @@ class Presence {
 
   // Of a lease that waits.
   bool is_offerable(const Lease& lease) const;
-  /// Its asker is expected back any moment: nobody takes the place meanwhile.
+  /// Its requester is expected back any moment: nobody takes the place meanwhile.
   bool keeps_place(const Lease& lease) const;
   /// It is granted something or others wait behind it. Does not change in a pass.
   bool takes_part(const Lease& lease) const;
 
  private:
   struct OfLease {
-    bool connected = true;  // The asker of a waiting request listens.
+    bool connected = true;  // The requester of a waiting lease listens.
     std::optional<Instant> reconnect_until;
     Instant claim_until = Instant::never();
   };

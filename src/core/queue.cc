@@ -13,7 +13,7 @@ namespace {
 constexpr double kAheadSeconds = static_cast<double>(limits::kShareAhead.ns) * 1e-9;
 constexpr Bytes kWholeDeviceCounts = gib(64);
 
-// What somebody has had, and what is his now: that counts as long as a grant does at once.
+// What a user has had, and what is theirs now: that counts as long as a grant does at once.
 double counted_at(const Usage& usage, Instant now) {
   return share_at(usage, now) + usage.rate * kAheadSeconds;
 }

@@ -21,7 +21,7 @@
 
 namespace berth::core {
 
-/// Where a request stands; kept by whoever put it there, to take it out again.
+/// Where a request stands; kept by the part that put it there, to take it out again.
 struct Place {
   ShareKey group;
   std::int64_t rank = 0;
@@ -75,7 +75,8 @@ class Queue {
 
 /// The waiting requests, one after the other in the order of the policy. With `fair`, groups are
 /// merged as if each grant were made: the user who has had least comes next, with that session of
-/// his that has, and both are then charged for what is given. The queue must not change meanwhile.
+/// theirs that has, and both are then charged for what is given. The queue must not change
+/// meanwhile.
 class InOrder {
  public:
   InOrder(const Queue& queue, Instant now, const Settings& settings, const Shares& shares);

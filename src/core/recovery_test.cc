@@ -83,7 +83,7 @@ TEST(Recovery, AWaiterWithoutAProcessToWatchIsForgottenWhenItStaysAway) {
   (void)story.feed(Submit{{50}, {{1000}}, {0, 50}, std::nullopt, S::budget(gib(10))});
   (void)story.ask(S::budget(gib(10)));
   story.restart();
-  EXPECT_EQ(story.feed(ProcessEnded{S::process(1002)}), "end 3; ");  // A watched asker died.
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1002)}), "end 3; ");  // A watched requester died.
   EXPECT_EQ(story.pass(seconds(5)), "end 2; ");
 }
 

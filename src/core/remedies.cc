@@ -6,7 +6,7 @@
 // to be moved leaves, a command that is to end does, and the driver counts free what they had when
 // all is done; others that are granted something in between have it before the one who asks. Only
 // if the request is granted then is it proposed. So no rule of the schedule has to be written
-// twice. It takes as long as so many copies, and is done when somebody asks for it, with a bound on
+// twice. It takes as long as so many copies, and is done when a user asks for it, with a bound on
 // both.
 #include <algorithm>
 #include <functional>

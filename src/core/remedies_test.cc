@@ -220,7 +220,7 @@ TEST_F(Remedies, WhoMadeRoomForItComesBackWhenItAsksAnew) {
   EXPECT_EQ(story.state(5), LeaseState::kWaiting);
 }
 
-// Its end is near, and one that takes longer would keep whoever is first waiting.
+// Its end is near, and one that takes longer would keep the first waiting.
 TEST_F(Remedies, NobodyPassesWhileMemoryIsOnTheWayOut) {
   Request first = Story::budget(gib(12));
   first.leftovers = Leftovers::kRelease;

@@ -70,7 +70,7 @@ TEST_F(Requeuing, WhoAskedForItIsKnownAfterARestartToo) {
 }
 
 TEST_F(Requeuing, ItIsAskedStoppedFreedAndWaitsAgain) {
-  (void)story.ask(S::budget(gib(12)));  // Somebody waits for the whole of it.
+  (void)story.ask(S::budget(gib(12)));  // Another waits for the whole of it.
   EXPECT_EQ(ask(), "stop 1; ");
   EXPECT_EQ(view().requeue, RequeueStep::kAsked);
   EXPECT_TRUE(view().flags.requeuing);

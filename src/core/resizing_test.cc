@@ -125,7 +125,7 @@ TEST_F(Resizing, OnlyAHeldLeaseIsResized) {
   EXPECT_EQ(resize(99, gib(4)), "refuse not_found; ");
 }
 
-// An offer lapses, and whoever waited for it to grow would wait for ever.
+// An offer lapses, and a client that waited for it to grow would wait for ever.
 TEST_F(Resizing, AnOfferIsResizedWhenItIsClaimed) {
   (void)story.ask(S::budget(gib(1)));
   EXPECT_EQ(resize(3, gib(2)), "refuse wrong_state; ");

@@ -32,7 +32,7 @@ RunHistory::Past& RunHistory::past_of(UserId user, std::uint64_t fingerprint) {
   return past;
 }
 
-// Of whoever has most: nobody's many commands push out another's few.
+// Of the user who has most: nobody's many commands push out another's few.
 void RunHistory::forget_one() {
   std::map<UserId, std::size_t> count;
   for (const auto& [key, past] : commands_) ++count[key.first];

@@ -108,7 +108,7 @@ TEST_F(Learning, ARequestGetsWhatItsCommandUsedBefore) {
   EXPECT_TRUE(asked(2).learned);
 }
 
-// Whoever asks for so little themselves is refused.
+// A user who asks for so little is refused.
 TEST_F(Learning, WhatIsLearnedMayBeBelowWhatAContextCosts) {
   run(1, mib(64));
   EXPECT_EQ(fit().learned, mib(128));

@@ -208,7 +208,7 @@ TEST_F(Sampling, UnmanagedProcessesAreBelievedToUseWhatTheyDidWhereAFigureIsMiss
   std::ranges::find(processes(), S::process(1), &ProcessSample::process)->used.reset();
   (void)story.sample();
   EXPECT_EQ(story.look().unmanaged, gib(4));
-  story.hardware[0].used = gib(2);  // He cannot use more than there is in use.
+  story.hardware[0].used = gib(2);  // It cannot use more than there is in use.
   (void)story.sample();
   EXPECT_EQ(story.look().unmanaged, gib(2));
 }

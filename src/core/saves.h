@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints that leases are asked for: one save at a time, numbered, with a deadline. The lease's
-// own `berth run` does it, is notified by news, and reports; whatever happens to it, the asker
+// own `berth run` does it, is notified by news, and reports; whatever happens to it, the client
 // hears how the save ended, and only what was confirmed counts as a save.
 #pragma once
 

@@ -14,7 +14,7 @@ namespace berth::core {
 void Scheduler::schedule() {
   if (!core_->may_grant()) return;
   next_turns_at_.reset();
-  // For whom somebody leaves one device is next on no other, where the one after him may fit now.
+  // One for which a lease leaves a device is next on no other, where the one after it may fit now.
   std::uint64_t begun = 0;
   do {
     begun = transfers_->count();
@@ -25,7 +25,7 @@ void Scheduler::schedule() {
     }
     yielding_->make_room_for_urgent();
     slices_->take_turns(next_turns());
-  } while (transfers_->count() != begun);  // Each time somebody leaves who had not been told to.
+  } while (transfers_->count() != begun);  // Each time a lease leaves that had not been told to.
 }
 
 // To find them takes as long as all the rest of a pass, in which nothing changes but by decisions.
@@ -41,7 +41,7 @@ void Scheduler::grant_all() {
   }
 }
 
-// Whoever waits, and wherever in the queue. Ends the walk in the usual case: devices are full, or
+// Whichever waits, and wherever in the queue. Ends the walk in the usual case: devices are full, or
 // reserved for those ahead.
 bool Scheduler::nobody_fits(const Walk& walk) const {
   const Queue& queue = indexes_->queue();
@@ -88,7 +88,7 @@ bool Scheduler::resume_one(Walk& walk) {
 }
 
 // Those that want back or more, by age; of those that run in turns, for which no device has more
-// than one place kept, whoever needs most comes first of them.
+// than one place kept, the one that needs most comes first of them.
 std::vector<LeaseId> Scheduler::in_order_of_resumption() const {
   std::vector<LeaseId> order(indexes_->growing().begin(), indexes_->growing().end());
   const auto rank = [&](LeaseId id) {

@@ -13,8 +13,8 @@ namespace {
 // A session's name is whatever its user says. Of each user limits::kShareSessions are told apart.
 // Where one more comes, the one that has had least of those that hold nothing is forgotten, and its
 // use is counted for the least of the others, as a rule the one that came. What the user has had in
-// all thus stays what it was, no name of his pushes out another user's, and a fresh name is not
-// better off among his own than the least of them was.
+// all thus stays what it was, no name of theirs pushes out another user's, and a fresh name is not
+// better off among their own than the least of them was.
 void bound_sessions(Shares::Sessions& sessions, Instant now) {
   while (sessions.size() > limits::kShareSessions) {
     auto least = sessions.end();

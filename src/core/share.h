@@ -31,8 +31,8 @@ double share_at(const Usage& share, Instant now);
 /// From `now` on the rate is larger by `bytes` (negative: smaller).
 void change_rate(Usage& share, Instant now, double bytes);
 
-/// The use of everybody, bounded by user: what a user has had is the sum over his sessions, and no
-/// number of names makes it less. See Note [Names beyond the bound].
+/// The use of everybody, bounded by user: what a user has had is the sum over their sessions, and
+/// no number of names makes it less. See Note [Names beyond the bound].
 class Shares {
  public:
   using Sessions = std::map<std::string, Usage, std::less<>>;

@@ -148,7 +148,7 @@ std::vector<FirstTurn> Slices::first_turns() const {
   return first;
 }
 
-// Where somebody's turn is being ended for it.
+// Where the turn of another is being ended for it.
 std::optional<DeviceId> Slices::room_is_made_on(LeaseId id) const {
   for (const LeaseId leaving : ending_) {
     if (known_.at(leaving).leaves_for == id && transfers_->of(leaving).stuck.empty()) {

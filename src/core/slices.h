@@ -60,7 +60,7 @@ class Slices {
   NextTurns next_turns() const;
   /// Ends turns for those who are next.
   void take_turns(const NextTurns& next);
-  /// Somebody waits for the end of its turn, which is then.
+  /// Another waits for the end of its turn, which is then.
   Instant due(const Lease& lease) const;
   /// take_turns() sees to it. False: it is not due.
   bool tend(LeaseId id);
@@ -101,7 +101,7 @@ class Slices {
   PerLease<OfLease> known_;
   Queue turns_;                       // Those that wait for a turn, the first or the next.
   std::set<LeaseId> ending_;          // Are suspended because their turn is over.
-  std::set<LeaseId> timed_;           // Somebody waits for the end of their turn.
+  std::set<LeaseId> timed_;           // Another waits for the end of their turn.
   std::map<LeaseId, Instant> comes_;  // Of those that are next somewhere.
 };
 

@@ -303,7 +303,7 @@ TEST_F(Slices, AReturnThatFailsIsTriedAgainLater) {
   EXPECT_THAT(then(story.second()), HasSubstr("move back 2")) << "somebody runs meanwhile";
 }
 
-// Whoever asked is told, and may ask again; it has its turns all the same.
+// The client that asked is told, and may ask again; the lease has its turns all the same.
 TEST_F(Slices, AReturnThatFailsIsTriedAgainLaterAlthoughSomebodyAskedForIt) {
   two_in_turns();
   (void)next();

@@ -51,7 +51,7 @@ struct TurnTerms {
 };
 Duration turn_length(Duration cost, const TurnTerms& terms);
 
-/// Somebody whose turn it is.
+/// A lease whose turn it is.
 struct Running {
   LeaseId lease;
   Bytes frees;   // What comes free when its turn ends.

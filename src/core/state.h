@@ -27,7 +27,7 @@
 namespace berth::core {
 
 struct Waiting {
-  std::optional<Instant> parked_since;  // Its own asker set it aside.
+  std::optional<Instant> parked_since;  // Its requester set it aside.
   std::optional<Instant> passed_since;  // Since when later requests were granted before it.
 };
 
@@ -90,7 +90,7 @@ struct Held {
   bool frozen = false;  // All its processes are stopped, or are to be.
   std::optional<Pause> pause;
   std::optional<Instant> pause_ends;
-  /// Somebody wants it to go on. Whoever is frozen does when he is that no more.
+  /// It is wanted to go on. One that is frozen does when it is that no more.
   void end_pause() {
     if (!frozen) forget_pause();
   }

@@ -55,8 +55,8 @@ void State::end(const LeaseEnded& fact, const Record& record) {
   leases_.erase(found);
 }
 
-// Beyond the bound the oldest goes of whoever has most, so that nobody's many push out another's
-// few: of n users each keeps limits::kEndedKept / n at least.
+// Beyond the bound the oldest goes of the user who has most, so that nobody's many push out
+// another's few: of n users each keeps limits::kEndedKept / n at least.
 void State::keep_ended(LeaseView view) {
   ++ended_of_[view.user];
   ended_.push_back(std::move(view));

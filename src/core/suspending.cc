@@ -37,7 +37,7 @@ std::vector<Bytes> measured_of(const Lease& lease, const TransferResult& result)
   return measured;
 }
 
-// Of leases inside of it, which were stopped with it: whoever was above them may have ended since.
+// Of leases inside of it, which were stopped with it: what was above them may have ended since.
 void add_inner_processes(const State& state, LeaseId id, std::vector<Process>& processes) {
   for (const auto& [other, lease] : state.leases()) {
     const bool is_inside =
@@ -86,7 +86,7 @@ void Transfers::on(const Suspend& event) {
   if (!accepts(Operation::kSuspend, *lease, event.token)) return;
   const Held& held = *lease->held();
   if (held.is_swapped_out()) {
-    displaced_->forget(id);  // Somebody wants it to stay away.
+    displaced_->forget(id);  // A user wants it to stay away.
     note_pause(id, event.body, event.actor.user);
     if (held.its_suspension().queued) {
       answer(id, &OfLease::waiters, "it was suspended again");
@@ -114,7 +114,7 @@ void Transfers::note_pause(LeaseId id, const PauseBody& terms, UserId by) {
   core_->decide(id, std::move(fact));
 }
 
-// Whoever is just being moved or stopped, or is stuck between two states, is looked at after that.
+// One that is just being moved or stopped, or is stuck between two states, is looked at after that.
 Instant Transfers::pause_due(const Lease& lease) const {
   const Held* held = lease.held();
   if (held == nullptr || !held->pause_ends || held->revoked) return Instant::never();
@@ -123,7 +123,7 @@ Instant Transfers::pause_due(const Lease& lease) const {
   return std::max(*held->pause_ends, known_.at(lease.id).thaw_not_before);
 }
 
-// When its time is over it is as if somebody let it go on: first its processes, then its memory.
+// When its time is over it is as if a user let it go on: first its processes, then its memory.
 bool Transfers::tend_pause(LeaseId id) {
   const Lease& lease = *core_->state().find(id);
   if (pause_due(lease) > core_->now().instant) return false;
@@ -158,7 +158,7 @@ void Transfers::on(const Resume& event) {
   }
   if (!held->frozen) return resume(id, event.token);
   OfLease& known = known_[id];
-  // Whoever moved its memory may just be stopping it again.
+  // The mover of its memory may just be stopping it again.
   if (known.number != 0 && known.direction == Direction::kFreeze) {
     known.thaw_waiters.push_back(event.token);
     return;
@@ -236,7 +236,7 @@ void Transfers::begin_swap_in(LeaseId id) {
   core_->ask_probe(core_->now().instant);
 }
 
-// Whoever moved its memory may have got anywhere: all that is away comes back.
+// The mover of its memory may have got anywhere: all that is away comes back.
 void Transfers::recover(LeaseId id) {
   const Held* held = core_->state().find(id)->held();
   if (held != nullptr && held->suspension && !held->is_swapped_out()) begin_swap_in(id);
@@ -338,7 +338,7 @@ void Transfers::swapped_out(LeaseId id, const TransferResult& result) {
   known.cost.measured_out(core_->now().instant - known.begun);
   confirmations_->await_swapped_out(id);
   core_->decide(id, LeaseSuspended{id, measured_of(*core_->state().find(id), result)});
-  // Whoever paused it meanwhile wants more than the end of a turn.
+  // A user who paused it meanwhile wants more than the end of a turn.
   const Held& held = *core_->state().find(id)->held();
   if (held.pause && held.its_suspension().queued) core_->decide(id, ResumeQueued{id, false});
   core_->notify(id, LeaseEvent::kSuspended);
@@ -388,8 +388,8 @@ void Transfers::not_swapped_in(LeaseId id, const std::string& why) {
     undo_migration(id, why);
     if (core_->state().find(id)->request.share == Share::kSlice) {
       core_->say(text_of(id) + " cannot come back for its turn: " + why);
-      // Whoever asked for it is told; if it left for the turn of another it has its own all the
-      // same.
+      // The client that asked for it is told; if it left for the turn of another it has its own all
+      // the same.
       const bool in_turns = core_->state().find(id)->held()->its_suspension().turn;
       if (in_turns || known.waiters.empty()) core_->decide(id, ResumeQueued{id});
     }

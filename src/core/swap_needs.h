@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lease had on its devices before its memory was moved to the host, and what must be free
+// Memory that a lease had on its devices before it was moved to the host, and that must be free
 // there before it is moved back; see Note [Room before return].
 #pragma once
 

@@ -113,7 +113,7 @@ class Transfers {
   /// When its pause ends by itself.
   Instant pause_due(const Lease& lease) const;
   bool tend_pause(LeaseId id);
-  /// Whoever waits for one that has ended is refused.
+  /// Clients that wait for one that has ended are refused.
   void refuse_waiters_of_ended(LeaseId id);
   void forget(LeaseId id);
 

@@ -83,7 +83,7 @@ void UnmanagedWatch::look_for_unmanaged(const Sample& sample) {
         announce_unmanaged(*account, unmanaged_process, false);
       }
     }
-    // A list may lack somebody once.
+    // A list may lack a process once.
     std::erase_if(all, [&](const auto& entry) {
       const auto& [unmanaged_process, seen_at] = entry.second;
       if (sample.asked_at < seen_at + limits::kUnmanagedGoneAfter) return false;
@@ -93,7 +93,7 @@ void UnmanagedWatch::look_for_unmanaged(const Sample& sample) {
   }
 }
 
-// Who is passed over here is told of later, if he is still there.
+// A process that is passed over here is told of later, if it is still there.
 bool UnmanagedWatch::may_announce_unmanaged() {
   if (core_->now().instant >= announcing_since_ + minutes(1)) {
     announcing_since_ = core_->now().instant;

@@ -94,7 +94,7 @@ TEST_F(WarnedOf, TheSmallAreNotWorthAWord) {
   EXPECT_EQ(story.sample(), "");
   story.use(kUnmanaged, limits::kUnmanagedReportable);
   EXPECT_EQ(story.sample(), "came 500; ");
-  // He stays known when he gives some back.
+  // It stays known when it gives some back.
   story.use(kUnmanaged, mib(1));
   EXPECT_EQ(sample_after(minutes(1)), "");
 }
@@ -115,7 +115,7 @@ TEST_F(WarnedOf, ManyAreToldOfAFewAMinute) {
   const std::string first = story.sample();
   EXPECT_EQ(std::ranges::count(first, ';'), limits::kUnmanagedAnnouncedMax);
   EXPECT_EQ(sample_after(seconds(59)), "");
-  story.use(kUnmanaged + 29, {});  // Of him nobody hears, not even that he has gone.
+  story.use(kUnmanaged + 29, {});  // Of this one nobody hears, not even that it has gone.
   EXPECT_EQ(std::ranges::count(sample_after(seconds(1)), ';'), 9);
   EXPECT_EQ(sample_after(minutes(1)), "");
 }

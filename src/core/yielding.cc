@@ -29,7 +29,7 @@ bool Yielding::is_not_there(const Lease& lease) const {
   });
 }
 
-// Absent: it would not fit there whoever made room.
+// Absent: it would not fit there whichever lease made room.
 std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& urgent,
                                                              const Account& account) const {
   const bool whole = urgent.request.share == Share::kExclusive;
@@ -109,7 +109,7 @@ void Yielding::make_room_for_urgent() {
   for (const LeaseId id : *best) transfers_->suspend(id, {.yields_to = urgent});
 }
 
-// Whoever made room for somebody who has it by now, or does not want it any more.
+// Leases that made room for one that has it by now, or does not want it any more.
 void Yielding::resume_yielded() {
   for (const LeaseId id : std::set(indexes_->yielding())) {
     const Held* held = core_->state().find(id)->held();

@@ -37,7 +37,7 @@ class Yielding {
 
   /// See Note [Who makes room].
   void make_room_for_urgent();
-  /// Whoever made room for somebody who has it by now, or does not want it any more.
+  /// Leases that made room for one that has it by now, or does not want it any more.
   void resume_yielded();
 
  private:
