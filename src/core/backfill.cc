@@ -93,9 +93,9 @@ Instant expected_end(const Lease& lease, const std::optional<ReportedEnd>& repor
   if (held == nullptr) return Instant::never();
   Instant end = Instant::never();
   if (held->revoked) end = end_of(*held->revoked, now);
-  if (held->expires) end = std::min(end, *held->expires);
+  if (held->expires) end = std::min(end, held->expires->at);
   if (held->suspension) return end;  // The time that it has left begins when it runs again.
-  const Instant began = held->granted_at + held->away;
+  const Instant began = held->granted.at + held->away;
   if (lease.request.limit) end = std::min(end, began + *lease.request.limit);
   if (reported)
     return std::min(end, doubled(std::max(reported->at, held->runs_since), reported->left, now));

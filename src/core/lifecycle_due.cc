@@ -41,7 +41,7 @@ Instant Lifecycle::due_of_held(const Lease& lease, const Held& held) const {
   if (!held.claimed) return presence_->claim_until(lease.id);
   Instant at = requeuing_->answer_due(lease.id);
   const auto sooner = [&](Instant other) { at = std::min(at, other); };
-  if (held.expires) sooner(*held.expires);
+  if (held.expires) sooner(held.expires->at);
   if (held.growth && held.growth->until) sooner(*held.growth->until);
   const bool killed = known_.at(lease.id).killed;
   if (held.revoked) {
@@ -49,7 +49,7 @@ Instant Lifecycle::due_of_held(const Lease& lease, const Held& held) const {
   } else if (const std::optional<Instant> stopped_by = held.stopped_by()) {
     if (!killed) sooner(*stopped_by + limits::kRequeueMargin);
   } else if (lease.request.limit && !held.suspension) {
-    sooner(held.granted_at + held.away + *lease.request.limit);
+    sooner(held.granted.at + held.away + *lease.request.limit);
   }
   const std::optional<Instant> since = confirmations_->end_awaited_since(lease.id);
   if (held.command_ended && since) sooner(*since + limits::kReleasingMax);
@@ -112,7 +112,7 @@ void Lifecycle::tend_held(const Lease& lease, const Held& held) {
   if (!held.claimed) {
     lapse(id, true);
     core_->notify(id, LeaseEvent::kParked);
-  } else if (due(held.expires)) {
+  } else if (held.expires && due(held.expires->at)) {
     start_releasing(id, EndResult::kOk);
   } else if (held.growth && due(held.growth->until)) {
     resizing_->drop(id, Refusal{RefusalCode::kBusy, "there was no room to grow in the given time"});

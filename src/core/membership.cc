@@ -32,7 +32,7 @@ void Membership::note(const ProcessSample& process, const Lease& lease, Instant 
   const Held* held = lease.held();
   const bool is_news = held != nullptr && held->claimed && process.alive &&
                        held->command != process.process &&
-                       !held->members.contains(process.process) && asked_at >= held->granted_at;
+                       !held->members.contains(process.process) && asked_at >= held->granted.at;
   if (is_news && held->members.size() < limits::kMembersPerLease) {
     core_->decide(lease.id, MemberSeen{lease.id, process.process});
   }

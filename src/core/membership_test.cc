@@ -84,9 +84,9 @@ TEST_F(MembershipTest, OneThatWasAskedForBeforeTheGrantIsNoMember) {
   const ProcessSample child = process(60, {{.pid = 10, .start_ticks = 1}});
   membership.note(child, lease, Instant{});
   EXPECT_EQ(core.take_records(), "");
-  membership.note(child, lease, lease.held()->granted_at);
+  membership.note(child, lease, lease.held()->granted.at);
   EXPECT_EQ(core.take_records(), "member_seen; ");
-  membership.note(child, lease, lease.held()->granted_at);
+  membership.note(child, lease, lease.held()->granted.at);
   EXPECT_EQ(core.take_records(), "") << "it is known by now";
 }
 

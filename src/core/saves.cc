@@ -16,7 +16,7 @@ namespace {
 // The grace ends with the limit, or begins half-way where that is nearer.
 Instant ask_before_limit(const Held& held, Duration limit, Duration grace) {
   const std::int64_t lead_ns = std::min(grace.ns, limit.ns / 2);
-  return held.granted_at + held.away + Duration{limit.ns - lead_ns};
+  return held.granted.at + held.away + Duration{limit.ns - lead_ns};
 }
 
 bool asks_by_itself(const Lease& lease) {
@@ -37,7 +37,7 @@ Due next_of(const Lease& lease) {
   if (!way || lease.checkpoints.asked || !asks_by_itself(lease)) return due;
   if (verdict(Operation::kSave, standing_of(lease)).answer == Answer::kRefuse) return due;
   const Held* held = lease.held();
-  const Instant asked = lease.checkpoint_asked.value_or(held->granted_at);
+  const Instant asked = lease.checkpoint_asked.value_or(held->granted.at);
   if (way->every) due.at = asked + *way->every;
   if (const auto& limit = lease.request.limit) {
     const Instant before = ask_before_limit(*held, *limit, way->grace);

@@ -111,8 +111,7 @@ struct State::Applier {
     if (found == nullptr || !found->waiting() || fact.parts.empty()) return false;
     Held held;
     held.parts = fact.parts;
-    held.granted_at = record.at;
-    held.granted_wall = record.wall;
+    held.granted = {.at = record.at, .wall = record.wall};
     held.granted_sequence = record.sequence;
     held.passed_others = fact.passed_others;
     held.runs_since = record.at;
@@ -304,7 +303,7 @@ struct State::Applier {
     Lease* found = lease(fact.id);
     const Releasing* releasing = in_state<Releasing>(fact.id);
     if (releasing == nullptr || !releasing->was.is_being_stopped()) return false;
-    found->waited_before = found->waited_before + (releasing->was.granted_at - found->queued_at);
+    found->waited_before = found->waited_before + (releasing->was.granted.at - found->queued_at);
     found->queued_at = record.at;
     found->queued_sequence = record.sequence;
     found->checkpoint_asked.reset();
@@ -337,8 +336,7 @@ struct State::Applier {
   bool operator()(const LeaseRenewed& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr) return false;
-    held->expires = fact.expires;
-    held->expires_wall = fact.expires_wall;
+    held->expires = Moment{.at = fact.expires, .wall = fact.expires_wall};
     return true;
   }
 

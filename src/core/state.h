@@ -67,10 +67,15 @@ struct Requeue {
   std::optional<UserId> by = {};   // Who asked for it; absent: a measure.
 };
 
+/// On both clocks.
+struct Moment {
+  Instant at;
+  UnixMs wall;
+};
+
 struct Held {
   std::vector<Part> parts;
-  Instant granted_at;
-  UnixMs granted_wall;
+  Moment granted;
   std::uint64_t granted_sequence = 0;
   bool passed_others = false;
   Instant runs_since;  // It was granted, or came back the last time.
@@ -80,8 +85,7 @@ struct Held {
   std::optional<ExitStatus> exit;
   std::set<Process> members;      // Alive, as far as is known; the command is not among them.
   std::vector<Process> departed;  // Dead, and the driver may still list them. Oldest first.
-  std::optional<Instant> expires;
-  UnixMs expires_wall;
+  std::optional<Moment> expires;
   std::optional<Revocation> revoked;
   std::optional<Growth> growth;
   std::optional<Suspension> suspension;

@@ -20,10 +20,10 @@ Held held_of(const LeaseRestored& fact) {
   const LeaseView& view = fact.view;
   Held held;
   for (const LeasePart& part : view.parts) held.parts.push_back({part.device, part.granted});
-  held.granted_at = fact.granted_instant.value_or(fact.queued_instant);
-  held.granted_wall = view.started_at.value_or(view.queued_at);
+  held.granted.at = fact.granted_instant.value_or(fact.queued_instant);
+  held.granted.wall = view.started_at.value_or(view.queued_at);
   held.granted_sequence = fact.granted_sequence;
-  held.runs_since = fact.runs_since.value_or(held.granted_at);
+  held.runs_since = fact.runs_since.value_or(held.granted.at);
   held.passed_others = fact.passed_others;
   held.claimed = fact.claimed;
   held.command = view.command;
@@ -31,8 +31,9 @@ Held held_of(const LeaseRestored& fact) {
   held.exit = view.exit;
   held.members.insert(view.members.begin(), view.members.end());
   held.departed = fact.departed;
-  held.expires = fact.expires;
-  held.expires_wall = view.expires_at.value_or(UnixMs{});
+  if (fact.expires) {
+    held.expires = Moment{.at = *fact.expires, .wall = view.expires_at.value_or(UnixMs{})};
+  }
   if (fact.kill_at) {
     held.revoked = Revocation{.result = fact.ending.value_or(EndResult::kCancelled),
                               .kill_at = *fact.kill_at,
@@ -40,7 +41,7 @@ Held held_of(const LeaseRestored& fact) {
   }
   if (fact.growth) {
     held.growth = Growth{.vram = fact.growth->vram,
-                         .queued_at = fact.growth_queued.value_or(held.granted_at),
+                         .queued_at = fact.growth_queued.value_or(held.granted.at),
                          .until = fact.growth->until};
   }
   held.away = fact.away;
@@ -57,7 +58,7 @@ Held held_of(const LeaseRestored& fact) {
                                           : fact.suspended  ? Phase::kSuspended
                                                             : Phase::kSwappingOut,
                                  .used = fact.suspension->used,
-                                 .since = fact.suspended_since.value_or(held.granted_at),
+                                 .since = fact.suspended_since.value_or(held.granted.at),
                                  .queued = fact.resume_queued,
                                  .queued_sequence = fact.resume_sequence,
                                  .yields_to = fact.suspension->yields_to,
@@ -116,9 +117,9 @@ LeaseView survivor_view(const Lease& lease) {
                           .used = std::nullopt,
                           .peak = std::nullopt});
   }
-  view.started_at = held.granted_wall;
-  if (held.expires) view.expires_at = held.expires_wall;
-  view.waited = lease.waited_before + (held.granted_at - lease.queued_at);
+  view.started_at = held.granted.wall;
+  if (held.expires) view.expires_at = held.expires->wall;
+  view.waited = lease.waited_before + (held.granted.at - lease.queued_at);
   return view;
 }
 
@@ -138,14 +139,14 @@ std::vector<Record> State::snapshot(Instant now) const {
       fact.parked_since = waiting->parked_since;
     }
     if (const Held* held = lease.granted()) {
-      fact.granted_instant = held->granted_at;
+      fact.granted_instant = held->granted.at;
       fact.granted_sequence = held->granted_sequence;
       fact.runs_since = held->runs_since;
       fact.passed_others = held->passed_others;
       fact.claimed = held->claimed;
       fact.command_ended = held->command_ended;
       fact.departed = held->departed;
-      fact.expires = held->expires;
+      if (held->expires) fact.expires = held->expires->at;
       if (held->revoked) {
         fact.kill_at = held->revoked->kill_at;
         fact.ending = held->revoked->result;

@@ -82,7 +82,7 @@ void Views::add_use(const Lease& lease, LeaseView& view) const {
     // Looked at, and none of its processes is there: that is a figure, and it is 0.
     const KnownDevice* last = devices_->find(part.device);
     const bool is_listed = last != nullptr && last->lists_processes && !last->asleep &&
-                           last->sampled_at >= lease.granted()->granted_at;
+                           last->sampled_at >= lease.granted()->granted.at;
     if (is_listed && !part.used) {
       part.used = Bytes{};
       part.peak = part.peak.value_or(Bytes{});
