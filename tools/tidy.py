@@ -23,7 +23,7 @@ PREPROCESSOR_FOLDERS = ('include', 'src/abi', 'src/base', 'src/os', 'src/guard',
 FILE_MAX, COLUMN_MAX = 500, 100
 BATS_FOLDERS = ('tests/adversary', 'tests/cli', 'tests/programs_of_others', 'tests/train')
 EXCEPTIONS = 'tools/tidy_exceptions.txt'
-EXCEPTIONS_MAX = 16  # The number of lines in that file. It is only ever lowered.
+EXCEPTIONS_MAX = 14  # The number of lines in that file. It is only ever lowered.
 
 CODE = ('.h', '.hpp', '.cc', '.c', '.def')
 SCRIPTS = ('.py', '.bash', '.sh', '.bats', '.cmake')

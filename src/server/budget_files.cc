@@ -40,7 +40,7 @@ BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::str
       clock_(clock),
       warn_(std::move(warn)),
       is_alive_(std::move(is_alive)),
-      contexts_path_(std::move(contexts_path)),
+      costs_file_{.path = std::move(contexts_path), .text = {}},
       guess_(settings.context) {
   recall_costs();
   if (settings.readers == enforce::LeaseFiles::Readers::kAllUsers &&
@@ -53,24 +53,24 @@ BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::str
 
 // It is a measurement, and may be lost.
 void BudgetFiles::recall_costs() {
-  kept_ = costs_.to_text();
-  const Result<std::string> text = os::read_file(contexts_path_, ContextCosts::kTextMax);
+  costs_file_.text = costs_.to_text();
+  const Result<std::string> text = os::read_file(costs_file_.path, ContextCosts::kTextMax);
   if (!text.ok() && text.error().code == Errc::kNotFound) return;
   const Status recalled = text.ok() ? costs_.recall(*text, os::own_user()) : Status(text.error());
   if (!recalled.ok()) {
-    warn_("what contexts cost is measured anew where " + contexts_path_ +
+    warn_("what contexts cost is measured anew where " + costs_file_.path +
           " does not say it: " + recalled.error().message);
   }
-  kept_ = costs_.to_text();
+  costs_file_.text = costs_.to_text();
 }
 
 // It changes when a model of device is seen first, and seldom after that.
 void BudgetFiles::keep_costs() {
   std::string text = costs_.to_text();
-  if (text == kept_) return;
-  const Status kept = os::write_file_atomically(contexts_path_, text, 0600, os::Sync::kNone);
+  if (text == costs_file_.text) return;
+  const Status kept = os::write_file_atomically(costs_file_.path, text, 0600, os::Sync::kNone);
   if (!kept.ok()) warn_("what contexts cost is not kept: " + kept.error().message);
-  kept_ = std::move(text);
+  costs_file_.text = std::move(text);
 }
 
 void BudgetFiles::configure(const enforce::LeaseFiles::Settings& settings) {

@@ -132,8 +132,10 @@ class BudgetFiles {
   bool read_all_ = false;
   std::set<Handle> expected_;
   ContextCosts costs_;
-  std::string contexts_path_;
-  std::string kept_;  // What was written there last.
+  struct {
+    std::string path;
+    std::string text;  // As it was written last.
+  } costs_file_;
   Bytes guess_;
   std::vector<ContextLook> looks_;
   DeadSlots dead_;

@@ -65,6 +65,14 @@ Result<Statements> Statements::prepare(Database& database) {
                     .set_property = std::move(set_property)};
 }
 
+struct WriteAheadLog {
+  std::uint64_t frames = 0;  // Since it was last begun anew.
+  std::uint64_t before = 0;  // As many at the last look.
+  std::uint64_t checkpoint_at = kCheckpointEvery;
+  bool checkpointing = false;
+  std::string trouble;  // Of the last checkpoint; empty: none.
+};
+
 }  // namespace
 
 struct SqliteJournal::Impl {
@@ -93,11 +101,7 @@ struct SqliteJournal::Impl {
   std::uint64_t snapshot_count = 0;
   std::uint64_t record_count = 0;
 
-  std::uint64_t frames = 0;  // In the write-ahead log since it was last begun anew.
-  std::uint64_t frames_before = 0;
-  std::uint64_t checkpoint_at = kCheckpointEvery;
-  bool checkpointing = false;
-  std::string checkpoint_trouble;
+  WriteAheadLog wal;
 
   // Transactions are counted; the tickets of sync() are their numbers. What was found at start is
   // the first.
@@ -137,7 +141,7 @@ Result<OpenedJournal> SqliteJournal::open(const JournalOptions& options) {
   impl->last_sequence = content.last_sequence;
   impl->snapshot_count = content.snapshot_count;
   impl->record_count = content.record_count;
-  sqlite3_wal_hook(impl->database.handle(), note_frames, &impl->frames);
+  sqlite3_wal_hook(impl->database.handle(), note_frames, &impl->wal.frames);
   return OpenedJournal{.journal = std::make_unique<SqliteJournal>(std::move(impl)),
                        .recovered = std::move(state.recovered),
                        .sync_descriptor = descriptor};
@@ -201,8 +205,8 @@ JournalFacts SqliteJournal::facts() const {
                      .last_sequence = impl_->last_sequence,
                      .snapshot_count = impl_->snapshot_count,
                      .record_count = impl_->record_count,
-                     .write_ahead_used = {impl_->frames * kFrameSize},
-                     .trouble = impl_->checkpoint_trouble};
+                     .write_ahead_used = {impl_->wal.frames * kFrameSize},
+                     .trouble = impl_->wal.trouble};
   for (const char* part : {"", "-wal", "-shm"}) facts.size += {size_of(places.database + part)};
   facts.size += {size_of(places.copy)};
   if (const auto& trouble = impl_->progress.trouble) facts.trouble = trouble->message;
@@ -267,21 +271,21 @@ Status SqliteJournal::Impl::write_boot() {
 void SqliteJournal::Impl::after_write() {
   ++written;
   take_reports();
-  if (frames < frames_before) checkpoint_at = kCheckpointEvery;
-  frames_before = frames;
+  if (wal.frames < wal.before) wal.checkpoint_at = kCheckpointEvery;
+  wal.before = wal.frames;
   if (written - asked >= kCopyEvery && !copying) {
     wanted = written;
     ask_for_copy();
   }
-  if (frames < checkpoint_at || checkpointing) return;
+  if (wal.frames < wal.checkpoint_at || wal.checkpointing) return;
   // One that fails, as on a full disk, is not tried again at each record.
-  checkpoint_at = frames + kCheckpointEvery;
+  wal.checkpoint_at = wal.frames + kCheckpointEvery;
   if (maintenance) {
-    checkpointing = true;
+    wal.checkpointing = true;
     maintenance->ask(MaintenanceThread::Task::kCheckpoint, 0);
   } else {
     const Status done = checkpoint(database);
-    checkpoint_trouble = done.ok() ? "" : done.error().message;
+    wal.trouble = done.ok() ? "" : done.error().message;
   }
 }
 
@@ -311,8 +315,8 @@ void SqliteJournal::Impl::take_reports() {
     if (!report->trouble.empty()) trouble = std::move(report->trouble.front());
     switch (report->task) {
       case MaintenanceThread::Task::kCheckpoint:
-        checkpointing = false;
-        checkpoint_trouble = trouble ? trouble->message : "";
+        wal.checkpointing = false;
+        wal.trouble = trouble ? trouble->message : "";
         break;
       case MaintenanceThread::Task::kCopy:
         copied(report->ticket, std::move(trouble));
