@@ -35,6 +35,8 @@ starts_by() {
   patience=20 eventually state_is waiter held
 }
 
+why_says() { [[ $(berth why waiter) == *"$1"* ]]; }
+
 @test "the pause that is proposed lets it start" {
   hold holder
   waiter
@@ -79,8 +81,9 @@ starts_by() {
   eventually measured holder
   waiter
   berth release --detach 1
+  # Until the driver was asked once more it counts as all that it had.
+  eventually why_says "Not now: programs of 1 (root/holder), which has ended, still use 12."
   run berth why waiter
-  contains "Not now: programs of 1 (root/holder), which has ended, still use 12."
   contains "First chance: no end known. Ahead of it: nobody."
   contains "the programs of 1 (root/holder) end (berth release --kill 1)."
   run berth status
