@@ -100,9 +100,10 @@ void Lifecycle::on(const ReportExit& event) {
 }
 
 void Lifecycle::answer_exit(LeaseId id) {
-  if (!known_.at(id).exit_waiter) return;
+  const std::optional<Token> waiter = known_.at(id).exit_waiter;
+  if (!waiter) return;
   OfLease& known = known_[id];
-  core_->answer(*known.exit_waiter, id);
+  core_->answer(*waiter, id);
   known.exit_waiter.reset();
   known.exit_answer_by = Instant::never();
   core_->derive(id);
