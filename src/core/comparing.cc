@@ -33,8 +33,7 @@ void Attribution::compare(const Sample& sample) {
     if (!id) continue;
     const Lease& lease = *core_->state().find(*id);
     if (lease.granted() == nullptr) continue;
-    const bool has_part = std::ranges::find(lease.granted()->parts, charge.device, &Part::device) !=
-                          lease.granted()->parts.end();
+    const bool has_part = lease.granted()->is_on(charge.device);
     if (has_part) charged.insert(lease.id);
     if (has_part && account_for(charge, lease, known_[lease.id].uses[charge.device])) {
       corrected.insert(lease.id);

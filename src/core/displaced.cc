@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/displaced.h"
 
-#include <algorithm>
-
 namespace berth::core {
 
 void Displaced::resume_on(DeviceId device) {
@@ -13,7 +11,7 @@ void Displaced::resume_on(DeviceId device) {
       leases_.erase(id);
       continue;
     }
-    if (std::ranges::find(held->parts, device, &Part::device) == held->parts.end()) continue;
+    if (!held->is_on(device)) continue;
     leases_.erase(id);
     core_->decide(id, ResumeQueued{id});
   }

@@ -188,4 +188,10 @@ std::string refusal_text(LeaseId id, const Verdict& verdict, const std::string& 
   return text;
 }
 
+std::optional<Refusal> refusal_of(Operation operation, const Lease& lease) {
+  const Verdict answer = verdict(operation, standing_of(lease));
+  if (answer.answer != Answer::kRefuse) return std::nullopt;
+  return Refusal{RefusalCode::kWrongState, refusal_text(lease.id, answer)};
+}
+
 }  // namespace berth::core

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/state.h"
+#include "model/refusal.h"
 
 namespace berth::core {
 
@@ -60,5 +62,8 @@ Verdict verdict(Operation operation, const Standing& standing);
 
 /// «lease 7 is not held». The detail is what the world told, where the reason has a place for it.
 std::string refusal_text(LeaseId id, const Verdict& verdict, const std::string& detail = {});
+
+/// By what is recorded alone. Absent: it is accepted, or joins.
+std::optional<Refusal> refusal_of(Operation operation, const Lease& lease);
 
 }  // namespace berth::core

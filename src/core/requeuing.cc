@@ -21,10 +21,7 @@ std::optional<Refusal> Requeuing::refuse(const Lease& lease) const {
         " was started without --requeue: its owner has not said that its command may be stopped "
         "and started again (berth pause moves its memory to the host instead)");
   }
-  const Verdict answer = verdict(Operation::kRequeue, standing_of(lease));
-  if (answer.answer == Answer::kRefuse) {
-    return Refusal{RefusalCode::kWrongState, refusal_text(lease.id, answer)};
-  }
+  if (auto refusal = refusal_of(Operation::kRequeue, lease)) return refusal;
   if (!lease.supervisor) return wrong(" has no berth run that could start its command again");
   if (!core_->may_grant()) {
     return wrong(" cannot be requeued while nothing can be written down (berth doctor)");

@@ -67,10 +67,7 @@ std::optional<Refusal> Resizing::refuse(const Lease& lease, Share share) const {
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   };
   // An offer may lapse, and takes its growth with it.
-  const Verdict answer = verdict(Operation::kResize, standing_of(lease));
-  if (answer.answer == Answer::kRefuse) {
-    return Refusal{RefusalCode::kWrongState, refusal_text(lease.id, answer)};
-  }
+  if (auto refusal = refusal_of(Operation::kResize, lease)) return refusal;
   const bool in_turns = lease.request.share == Share::kSlice;
   if (in_turns && share == Share::kExclusive) {
     return wrong_state(" runs in turns: it gets no GPU for itself: ask anew");

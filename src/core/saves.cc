@@ -78,9 +78,8 @@ std::optional<Refusal> Saves::refuse(const Lease& lease) const {
                    text_of(lease.id) +
                        " was started without --checkpoint: nobody knows how it could save itself"};
   }
-  const Verdict answer = verdict(Operation::kSave, standing_of(lease));
-  if (answer.answer == Answer::kRefuse && !lease.checkpoints.asked) {
-    return Refusal{RefusalCode::kWrongState, refusal_text(lease.id, answer)};
+  if (!lease.checkpoints.asked) {
+    if (auto refusal = refusal_of(Operation::kSave, lease)) return refusal;
   }
   if (waiters_.at(lease.id).size() >= limits::kCheckpointRequesters) {
     return Refusal{RefusalCode::kBusy, std::to_string(limits::kCheckpointRequesters) +
