@@ -80,8 +80,11 @@ install_packages() {
   as_root+=(env DEBIAN_FRONTEND=noninteractive)
   "${as_root[@]}" "${apt[@]}" update </dev/null ||
     say "the package lists could not all be renewed; going on with those that are here"
+  local install=("${apt[@]}" install -y --no-install-recommends --no-remove "$@")
   # shellcheck disable=SC2024 # stdin is closed, not read as root
-  "${as_root[@]}" "${apt[@]}" install -y --no-install-recommends --no-remove "$@" </dev/null &&
+  "${as_root[@]}" "${install[@]}" </dev/null && return
+  # An installation of whatever that was interrupted makes apt refuse all others until it is ended.
+  "${as_root[@]}" dpkg --configure -a </dev/null && "${as_root[@]}" "${install[@]}" </dev/null &&
     return
   say_what_is_in_the_way "$@"
   fail 69 "apt could not install: $*"
