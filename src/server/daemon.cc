@@ -66,6 +66,7 @@ struct Daemon::Impl final : Host {
   Status open_ports();
   Status open_journal(store::Recovered& recovered);
   void make_listeners();
+  void make_world();
   void begin(const store::Recovered& recovered);
   void run();
 
@@ -215,8 +216,34 @@ void Daemon::Impl::make_listeners() {
                                           alert_ports({engine, *history, *deliverer, log, clock}));
 }
 
+// What the engine's effects are performed with, and what it asks about a sample.
+void Daemon::Impl::make_world() {
+  claims = std::make_unique<DeviceClaims>(
+      io,
+      options.mode == os::Mode::kSystem ? DeviceClaims::Rank::kMachine : DeviceClaims::Rank::kUser,
+      "berth/1 version=" BERTH_VERSION " uid=" + std::to_string(os::own_user().value) +
+          " pid=" + std::to_string(::getpid()) + " socket=" + paths.socket,
+      [this](const std::string& text) { log.warn(text); });
+  files = std::make_unique<BudgetFiles>(
+      lease_file_settings(config, os::leases_directory(paths.socket)),
+      paths.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); },
+      [this](Process process) { return processes->is_alive(process); });
+  closes = watch_ledgers(io, *files, [this] { engine->want_probe(clock.now()); });
+  world = std::make_unique<RealWorld>(
+      RealWorld::Parts{.journal = *journal,
+                       .processes = *processes,
+                       .probe = *probe,
+                       .files = *files,
+                       .claims = *claims,
+                       .history = *history,
+                       .alerts = *alerts,
+                       .mover = *mover,
+                       .leases_directory = os::leases_directory(paths.socket),
+                       .user_names = user_names,
+                       .log = log});
+}
+
 void Daemon::Impl::begin(const store::Recovered& recovered) {
-  const bool machine = options.mode == os::Mode::kSystem;
   meet(os::own_user());
   processes = std::make_unique<ProcessWatcher>(
       io, [this](Process process) { engine->process_ended(service->now(), process); });
@@ -226,29 +253,10 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   mover = std::make_unique<MoverRunner>(io, mover_plan, [this](const core::TransferDone& done) {
     engine->transfer_done(service->now(), done);
   });
-  claims = std::make_unique<DeviceClaims>(
-      io, machine ? DeviceClaims::Rank::kMachine : DeviceClaims::Rank::kUser,
-      "berth/1 version=" BERTH_VERSION " uid=" + std::to_string(os::own_user().value) +
-          " pid=" + std::to_string(::getpid()) + " socket=" + paths.socket,
-      [this](const std::string& text) { log.warn(text); });
-  files = std::make_unique<BudgetFiles>(
-      lease_file_settings(config, os::leases_directory(paths.socket)),
-      paths.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); },
-      [this](Process process) { return processes->is_alive(process); });
-  closes = watch_ledgers(io, *files, [this] { engine->want_probe(clock.now()); });
   make_listeners();
-  world = std::make_unique<RealWorld>(
-      RealWorld::Parts{.journal = *journal,
-                       .processes = *processes,
-                       .probe = *probe,
-                       .files = *files,
-                       .history = *history,
-                       .alerts = *alerts,
-                       .mover = *mover,
-                       .leases_directory = os::leases_directory(paths.socket),
-                       .user_names = user_names,
-                       .log = log});
-  service = std::make_unique<Service>(service_settings(), *this, clock);
+  make_world();
+  service = std::make_unique<Service>(service_settings(), *this, clock,
+                                      Service::Past{history.get(), alerts.get()});
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);
   timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {
     engine->on_timer(service->now());
@@ -256,7 +264,6 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
     files->tidy();
     history->on_timer(engine->coordinator(), service->now());
   });
-
   std::vector<Record> records = recovered.snapshot;
   records.insert(records.end(), recovered.records.begin(), recovered.records.end());
   engine->recover(service->now(), records,
@@ -272,8 +279,6 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
                                       http_limits(config, descriptors),
                                       wire::encode_hello(service_settings().hello));
   service->connect(*engine, *http);
-  service->remember_with(*history);
-  service->tell_of(*alerts);
   signal_watch.listen(io, checked(signals).descriptor(), [this] { signalled(); });
   if (journal_descriptor) {
     journal_watch.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
@@ -383,15 +388,10 @@ void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
     sampled_at = outcome.sample->answered_at;
     // While all devices sleep, the driver is not asked for it.
     if (!outcome.sample->driver_version.empty()) driver_version = outcome.sample->driver_version;
-    claims->apply(clock.now(), *outcome.sample);
     for (const DeviceSample& device : outcome.sample->devices) {
       if (!device.processes) continue;
       for (const ProcessSample& process : *device.processes) meet(process.user);
     }
-    outcome.sample->charges = files->charges(engine->coordinator().settling());
-    outcome.sample->contexts = files->learn(*outcome.sample);
-    files->settle_dead(*outcome.sample);
-    engine->want_probe(files->ask_again_at());
     engine->sampled(service->now(), *outcome.sample);
     history->sampled(*outcome.sample, engine->coordinator(), service->now());
     if (trouble.empty()) alerts->looked(service->now(), engine->coordinator());

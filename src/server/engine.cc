@@ -175,7 +175,14 @@ void Engine::transfer_done(core::Now now, const core::TransferDone& done) {
   decide(now, done);
 }
 
-void Engine::sampled(core::Now now, const Sample& sample) {
+// Charges are held against the figures of the same sample, and a context's cost is learned from
+// both; the dead are settled last, since what they charged is part of the charges until then.
+void Engine::sampled(core::Now now, Sample& sample) {
+  world_.withhold(now, sample);
+  sample.charges = world_.charges(coordinator_.settling());
+  sample.contexts = world_.context_costs(sample);
+  world_.settle_dead(sample);
+  probe_.want(world_.ask_again_at());
   probe_.answered(now.instant);
   event_streams_.changed();
   decide(now, core::Sampled{sample});

@@ -79,7 +79,9 @@ class Engine {
   void process_ended(core::Now now, Process process);
   /// The driver is to be asked at this instant, for the sake of others than the coordinator.
   void want_probe(Instant at) { probe_.want(at); }
-  void sampled(core::Now now, const Sample& sample);
+  /// The driver has answered. What the host knows beside it is put into the sample, for those who
+  /// look at it after the coordinator.
+  void sampled(core::Now now, Sample& sample);
   void transfer_done(core::Now now, const core::TransferDone& done);
   void probe_failed(core::Now now);
   void configure(core::Now now, const EngineSettings& settings);

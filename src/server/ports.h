@@ -13,10 +13,12 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "core/coordinator.h"
 #include "core/effect.h"
 #include "model/alert.h"
 #include "model/audit_entry.h"
+#include "model/device.h"
 #include "model/lease.h"
 #include "model/record.h"
 #include "model/refusal.h"
@@ -72,6 +74,19 @@ class World {
   /// they may give back what they have charged too much for contexts.
   virtual void set_unaccounted(Handle /*lease*/, const std::vector<Bytes>& /*bytes*/,
                                const std::vector<bool>& /*may_give_back*/) {}
+
+  // What the host knows of a sample beside the driver. Engine::sampled() asks in this order.
+
+  /// Marks as lost, with the reason as their trouble, the devices that are not ours to grant.
+  virtual void withhold(core::Now /*now*/, Sample& /*sample*/) {}
+  /// What the programs of leases have charged, of `settling` ones in any case.
+  virtual std::vector<ChargeSample> charges(const std::vector<Handle>& /*settling*/) { return {}; }
+  /// What contexts cost, by the charges of this sample too.
+  virtual std::vector<ContextSample> context_costs(const Sample& /*sample*/) { return {}; }
+  /// After both: gives back what dead processes had charged and the driver has freed.
+  virtual void settle_dead(const Sample& /*sample*/) {}
+  /// When the driver should be asked again for the sake of the dead.
+  virtual Instant ask_again_at() const { return Instant::never(); }
 };
 
 /// One connection of a client; never used twice.

@@ -8,6 +8,7 @@
 
 #include "server/alert_service.h"
 #include "server/budget_files.h"
+#include "server/device_claims.h"
 #include "server/history_recorder.h"
 #include "server/log.h"
 #include "server/mover_runner.h"
@@ -25,6 +26,7 @@ class RealWorld final : public World {
     ProcessWatcher& processes;
     ProbeRunner& probe;
     BudgetFiles& files;
+    DeviceClaims& claims;
     HistoryRecorder& history;
     AlertService& alerts;
     MoverRunner& mover;
@@ -60,6 +62,17 @@ class RealWorld final : public World {
                        const std::vector<bool>& may_give_back) override {
     parts_.files.set_unaccounted(lease, bytes, may_give_back);
   }
+  void withhold(core::Now now, Sample& sample) override {
+    parts_.claims.apply(now.instant, sample);
+  }
+  std::vector<ChargeSample> charges(const std::vector<Handle>& settling) override {
+    return parts_.files.charges(settling);
+  }
+  std::vector<ContextSample> context_costs(const Sample& sample) override {
+    return parts_.files.learn(sample);
+  }
+  void settle_dead(const Sample& sample) override { parts_.files.settle_dead(sample); }
+  Instant ask_again_at() const override { return parts_.files.ask_again_at(); }
 
  private:
   Parts parts_;

@@ -28,8 +28,12 @@ ApiError error_of(std::string_view code, std::string message) {
 
 }  // namespace
 
-Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock)
-    : settings_(std::move(settings)), host_(host), clock_(clock) {}
+Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock, Past past)
+    : settings_(std::move(settings)),
+      host_(host),
+      clock_(clock),
+      history_(past.history),
+      alerts_(past.alerts) {}
 
 void Service::connect(Engine& engine, Transport& transport) {
   engine_ = &engine;

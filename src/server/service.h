@@ -70,13 +70,15 @@ class Service final : public ConnectionHandler, public Outbox {
   static constexpr std::size_t kListsMax = 16;             // Kept for that, one of a user,
   static constexpr std::size_t kListMax = std::size_t{4} << 20U;  // of so many bytes.
 
-  Service(ServiceSettings settings, Host& host, const os::Clock& clock);
+  /// Who can be asked about the past, and about the rules. Without one, nobody can.
+  struct Past {
+    HistoryRecorder* history = nullptr;
+    AlertService* alerts = nullptr;
+  };
+
+  Service(ServiceSettings settings, Host& host, const os::Clock& clock, Past past);
   /// Both, before the first connection: they need one another.
   void connect(Engine& engine, Transport& transport);
-  /// Likewise: who can be asked about the past. Without one nobody can.
-  void remember_with(HistoryRecorder& history) { history_ = &history; }
-  /// Likewise: the rules.
-  void tell_of(AlertService& alerts) { alerts_ = &alerts; }
   void configure(ServiceSettings settings) { settings_ = std::move(settings); }
 
   void opened(ConnectionId connection, const os::Peer& peer) override;
@@ -161,8 +163,8 @@ class Service final : public ConnectionHandler, public Outbox {
   const os::Clock& clock_;
   Engine* engine_ = nullptr;
   Transport* transport_ = nullptr;
-  HistoryRecorder* history_ = nullptr;
-  AlertService* alerts_ = nullptr;
+  HistoryRecorder* history_;
+  AlertService* alerts_;
 
   std::map<ConnectionId, Client> clients_;
   std::map<UserId, WrittenList> lists_;

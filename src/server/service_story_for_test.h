@@ -83,7 +83,7 @@ class ServiceTest : public ::testing::Test {
                   .show_all_commands = false,
                   .streams_per_user = 2,
                   .environment = {.socket = "/run/berthd.sock"}},
-                 host_, clock_),
+                 host_, clock_, {}),
         world_(trace_),
         engine_({.core = {.order = Order::kFifo,
                           .reserve = {},
