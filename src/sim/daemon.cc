@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/daemon.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -8,7 +10,7 @@
 namespace berth::sim {
 
 Daemon::Daemon(const Parts& parts, server::EngineSettings settings)
-    : parts_(parts), settings_(std::move(settings)) {
+    : parts_(parts), settings_(std::move(settings)), accounts_(parts.devices) {
   parts_.processes.on_every_end([this](Process process) { process_ended(process); });
 }
 
@@ -69,6 +71,7 @@ void Daemon::finish_death() {
   journal_.reset();
   watched_.clear();
   end_movers();
+  accounts_.forget();
   dying_ = false;
   calls_left_ = 0;
   ++generation_;
@@ -173,6 +176,7 @@ bool Daemon::signal(const core::Signal& signal) {
 
 void Daemon::ask_probe() {
   if (!passes_call()) return;
+  accounts_.question();
   parts_.probe.ask([this, generation = generation_](std::optional<Sample> sample) {
     if (generation != generation_) return;
     enter([&](core::Now now) {
@@ -293,6 +297,25 @@ TransferResult Daemon::halt_now(const core::Transfer& move, bool cut) {
   }
   if (fails) return {TransferResult::Outcome::kUndone, "a process cannot be stopped"};
   return {};
+}
+
+void Daemon::set_budgets(const LeaseView& lease, const std::vector<Part>& budgets,
+                         Taken /*taken*/) {
+  accounts_.set_budgets(lease, budgets);
+}
+
+std::vector<ChargeSample> Daemon::charges(const std::vector<Handle>& /*settling*/) {
+  return accounts_.charges();
+}
+
+// They charge all that they take, and a driver leaves figures out, but makes none up.
+void Daemon::set_unaccounted(Handle lease, const std::vector<Bytes>& bytes,
+                             const std::vector<bool>& /*may_give_back*/) {
+  for (const Bytes& unaccounted : bytes) {
+    if (unaccounted == Bytes{} || !accounts_.charges_all(lease)) continue;
+    parts_.context.fail(fmt::format("lease {} is told of {} bytes that its programs did not charge",
+                                    to_text(lease), unaccounted.value));
+  }
 }
 
 void Daemon::say(const std::string& text) {

@@ -19,6 +19,7 @@
 #include "model/record.h"
 #include "server/engine.h"
 #include "server/ports.h"
+#include "sim/accounts.h"
 #include "sim/context.h"
 #include "sim/disk.h"
 #include "sim/invariant_checker.h"
@@ -67,6 +68,10 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   bool signal(const core::Signal& signal) override;
   void ask_probe() override;
   void transfer(const core::Transfer& move) override;
+  void set_budgets(const LeaseView& lease, const std::vector<Part>& budgets, Taken taken) override;
+  void set_unaccounted(Handle lease, const std::vector<Bytes>& bytes,
+                       const std::vector<bool>& may_give_back) override;
+  std::vector<ChargeSample> charges(const std::vector<Handle>& settling) override;
   void say(const std::string& text) override;
   void answer(server::ConnectionId connection, const server::Answer& answer) override;
   void item(server::ConnectionId connection, const server::Item& item) override;
@@ -94,6 +99,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   bool dying_ = false;            // It has been killed: nothing that it does reaches the world.
   std::set<Process> watched_;
   std::vector<core::Transfer> moving_;
+  Accounts accounts_;
   std::function<void()> on_death_;
 };
 

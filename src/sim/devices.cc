@@ -57,13 +57,17 @@ bool Devices::allocate(Process process, std::size_t index, Bytes bytes) {
         use, {.process = process, .user = birth->user, .lease = birth->lease, .bytes = {}});
   }
   use->bytes += bytes;
+  if (use->lease) ++changes_[*use->lease];
+  inside_.insert(birth->outer.begin(), birth->outer.end());
   context_.note("process {} takes {} of device {}", process.pid, bytes.value, index);
   return true;
 }
 
 void Devices::free(Process process, std::size_t index, Bytes bytes) {
   for (Use& use : devices_[index].uses) {
-    if (use.process == process) use.bytes = saturating_sub(use.bytes, bytes);
+    if (use.process != process) continue;
+    use.bytes = saturating_sub(use.bytes, bytes);
+    if (use.lease) ++changes_[*use.lease];
   }
   context_.note("process {} frees {} of device {}", process.pid, bytes.value, index);
 }
@@ -135,6 +139,11 @@ Bytes Devices::away_of(Handle lease, std::size_t index) const {
     if (away.index == index && away.use.lease == lease) sum += away.use.bytes;
   }
   return sum;
+}
+
+std::uint64_t Devices::changes_of(Handle lease) const {
+  const auto found = changes_.find(lease);
+  return found == changes_.end() ? 0 : found->second;
 }
 
 std::size_t Devices::place_after(std::size_t index, std::span<const DevicePair> pairs) const {

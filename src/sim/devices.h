@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,6 +74,10 @@ class Devices {
   bool is_swapped_out(Process process) const;
   /// What processes of the lease had on the device, and have in host memory now.
   Bytes away_of(Handle lease, std::size_t index) const;
+  /// A process of a lease that was asked for inside of this one has taken memory.
+  bool had_memory_inside(LeaseId lease) const { return inside_.contains(lease); }
+  /// How often a process of the lease has taken or freed memory.
+  std::uint64_t changes_of(Handle lease) const;
   /// Absent: all of it is back. Else the device that had no room, which ruins the process.
   std::optional<std::size_t> move_back(Process process, std::span<const DevicePair> pairs);
   /// All devices on which it had what is in host memory now.
@@ -101,6 +107,8 @@ class Devices {
     Use use;
   };
   std::vector<Away> away_;  // In host memory.
+  std::map<Handle, std::uint64_t> changes_;
+  std::set<LeaseId> inside_;
 };
 
 }  // namespace berth::sim
