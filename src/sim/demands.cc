@@ -74,8 +74,8 @@ void Demands::begin_running() const {
 }
 
 void Demands::release(bool cancel) const {
-  const bool kill = client_.plan.release.kill;
-  client_.ask(core::Release{.body = {.kill = kill || cancel, .detach = true}});
+  if (cancel) return client_.ask(core::Cancel{});
+  client_.ask(core::Release{.body = {.kill = client_.plan.release.kill, .detach = true}});
 }
 
 void Demands::ask_to_save() const {

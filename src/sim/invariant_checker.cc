@@ -127,6 +127,9 @@ void InvariantChecker::asked(server::ConnectionId connection, const server::Comm
   if (const auto* release = std::get_if<core::Release>(&command)) {
     observations_.known[release->lease].released = true;
   }
+  if (const auto* cancel = std::get_if<core::Cancel>(&command)) {
+    observations_.known[cancel->lease].released = true;
+  }
   if (const auto* suspend = std::get_if<core::Suspend>(&command)) {
     observations_.known[suspend->lease].pausers.insert(suspend->actor.user);
   }

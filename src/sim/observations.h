@@ -27,7 +27,7 @@ namespace berth::sim {
 struct Known {
   server::ConnectionId requester;    // The youngest connection that asked for it.
   bool requester_gone = false;       // That connection was closed.
-  bool released = false;             // By a Release.
+  bool released = false;             // By a Release or a Cancel.
   bool resumed_by_somebody = false;  // By a Resume, after it was paused.
   std::set<UserId> pausers = {};     // Who have asked for a pause, or to stop it.
   Instant reconnected_at;

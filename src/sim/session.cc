@@ -195,7 +195,7 @@ void Session::leave(ExitStatus exit) {
 void Session::give_up() {
   if (client_.is(Phase::kOver)) return;
   if (client_.is(Phase::kAsking, Phase::kWaiting)) return leave({});
-  client_.ask(core::Release{.body = {.kill = true, .detach = true}});
+  client_.ask(core::Cancel{});
 }
 
 void Session::plan_harm() {
