@@ -7,11 +7,15 @@
 
 #include <cstdlib>
 #include <limits>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/json_tree.h"
+#include "base/sample_for_test.h"
 #include "model/record_samples_for_test.h"
 
 namespace berth {
@@ -157,146 +161,76 @@ TEST(RecordJson, NoFieldIsForgotten) {
   EXPECT_EQ(kKeptCount<LeaseView> + 9, field_count<LeaseView>());
 }
 
+// Two rows for one member would hide that another has none.
+template <HasFields T>
+void expect_own_places() {
+  const T object;
+  std::set<const void*> places;
+  for_each_field<T, side::kJournal>([&](auto at) {
+    constexpr const auto& kField = decltype(at)::kField;
+    EXPECT_TRUE(places.insert(&kField.place.get(object)).second) << kField.journal.text();
+  });
+}
+
+template <class T>
+void expect_same(const std::string& name, const T& read, const T& written);
+
+template <class T>
+void expect_same_items(const std::string& name, const T& read, const T& written) {
+  ASSERT_TRUE(read.size() == written.size() && !written.empty()) << name;
+  for (std::size_t i = 0; i != read.size(); ++i) expect_same(name, read[i], written[i]);
+}
+
+template <class T>
+void expect_same(const std::string& name, const T& read, const T& written) {
+  if constexpr (HasFields<T>) {
+    expect_own_places<T>();
+    for_each_field<T, side::kJournal>([&](auto at) {
+      constexpr const auto& kField = decltype(at)::kField;
+      expect_same(name + '.' + std::string(kField.journal.text()), kField.place.get(read),
+                  kField.place.get(written));
+    });
+  } else if constexpr (requires { written.has_value(); }) {
+    ASSERT_TRUE(read && written) << name;
+    expect_same(name, *read, *written);
+  } else if constexpr (requires { []<class Item>(const std::vector<Item>&) {}(written); }) {
+    expect_same_items(name, read, written);
+  } else {
+    EXPECT_EQ(read, written) << name;
+  }
+}
+
 // The text of a record alone does not show that a field survives which neither side knows.
 TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
-  const std::vector<Record> records = samples::all_facts();
-  ASSERT_EQ(records.size(), std::variant_size_v<AnyFact>);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    ASSERT_EQ(records[i].fact.index(), i);
-    const Result<Record> back = parse_record(to_json(records[i]));
+  for (const Record& record : samples::all_facts()) {
+    const Result<Record> back = parse_record(to_json(record));
     ASSERT_TRUE(back.ok()) << back.error().message;
-    EXPECT_EQ(to_json(*back), to_json(records[i]));
+    EXPECT_EQ(to_json(*back), to_json(record));
+    std::visit(
+        [&]<class Of>(const Of& fact) {
+          expect_same(std::string(name_of(record.fact)), std::get<Of>(back->fact), fact);
+        },
+        static_cast<const AnyFact&>(record.fact));
   }
-  const Result<Record> queued = parse_record(to_json(records[0]));
-  const auto& [id, handle, user, supervisor, request] = std::get<RequestQueued>(queued->fact);
-  EXPECT_EQ(id.value, 12u);
-  EXPECT_EQ(handle, (Handle{0x0123456789abcdef, 42}));
-  EXPECT_EQ(user.value, 1000u);
-  EXPECT_EQ(supervisor, (Process{4710, 123455}));
-  const auto& [name, session, command, labels, priority, share, vram, device_count, devices, mixed,
-               eta, limit, wait_max, ttl, leftovers, over_budget, may_yield, learned, ancestors,
-               checkpoint, requeue_grace] = request;
-  EXPECT_EQ(name, "train-7");
-  EXPECT_EQ(session, "ana/bert");
-  EXPECT_EQ(command, samples::request().command);
-  EXPECT_EQ(labels, samples::request().labels);
-  EXPECT_EQ(priority, Priority::kHigh);
-  EXPECT_EQ(share, Share::kBudget);
-  EXPECT_EQ(vram, gib(8));
-  EXPECT_EQ(device_count, 2u);
-  EXPECT_EQ(devices, samples::request().devices);
-  EXPECT_TRUE(mixed);
-  EXPECT_EQ(eta, minutes(40));
-  EXPECT_EQ(limit, hours(2));
-  EXPECT_EQ(wait_max, minutes(5));
-  EXPECT_EQ(ttl, seconds(90));
-  EXPECT_EQ(leftovers, Leftovers::kKill);
-  EXPECT_EQ(over_budget, OverBudget::kKill);
-  EXPECT_TRUE(may_yield);
-  EXPECT_TRUE(learned);
-  EXPECT_EQ(ancestors, samples::request().ancestors);
-  EXPECT_EQ(checkpoint, samples::request().checkpoint);
-  EXPECT_EQ(requeue_grace, seconds(20));
 }
 
-TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
-  const std::vector<Record> records = samples::all_facts();
-  const Result<Record> back = parse_record(to_json(records[18]));
-  ASSERT_TRUE(back.ok());
-  const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
-               expires, kill_at, releasing_since, growth, growth_queued, checkpoint_asked,
-               suspension, suspended_since, resume_queued, resume_sequence, runs_since, away,
-               requeue, requeue_kill_at, pause_ends, moved_from, waited_before, departed,
-               passed_others, claimed, command_ended, ending, suspended, resume_begun, frozen] =
-      std::get<LeaseRestored>(back->fact);
-  EXPECT_EQ(queued, Instant{55});
-  EXPECT_EQ(queued_sequence, 9u);
-  EXPECT_EQ(granted, Instant{66});
-  EXPECT_EQ(granted_sequence, 10u);
-  EXPECT_EQ(passed_since, Instant{67});
-  EXPECT_EQ(parked_since, Instant{73});
-  EXPECT_TRUE(passed_others);
-  EXPECT_TRUE(claimed);
-  EXPECT_TRUE(command_ended);
-  EXPECT_EQ(expires, Instant{68});
-  EXPECT_EQ(kill_at, Instant{69});
-  EXPECT_EQ(ending, EndResult::kLimit);
-  EXPECT_EQ(releasing_since, Instant{74});
-  EXPECT_EQ(growth_queued, Instant{75});
-  EXPECT_EQ(checkpoint_asked, Instant{76});
-  ASSERT_TRUE(suspension);
-  EXPECT_EQ(suspension->used, (std::vector{gib(7), gib(3)}));
-  EXPECT_EQ(suspension->yields_to, LeaseId{14});
-  EXPECT_TRUE(suspension->turn);
-  EXPECT_EQ(suspended_since, Instant{76});
-  EXPECT_TRUE(suspended);
-  EXPECT_EQ(resume_queued, Instant{78});
-  EXPECT_EQ(resume_sequence, 11u);
-  EXPECT_TRUE(resume_begun);
-  EXPECT_EQ(runs_since, Instant{80});
-  EXPECT_EQ(away, minutes(3));
-  ASSERT_TRUE(requeue);
-  EXPECT_TRUE(requeue->unsaved);
-  EXPECT_EQ(requeue_kill_at, Instant{79});
-  EXPECT_EQ(pause_ends, Instant{81});
-  EXPECT_EQ(moved_from,
-            (std::vector{DeviceId{.high = 0x5a1c0d2e01234567, .low = 0x89abcdef01234567}}));
-  EXPECT_EQ(waited_before, minutes(4));
-  EXPECT_EQ(departed, (std::vector<Process>{{4714, 123480}, {4715, 123490}}));
-  EXPECT_TRUE(frozen);
-  ASSERT_TRUE(growth);
-  EXPECT_EQ(growth->until, Instant{77});
-}
-
-TEST(RecordJson, RestoredViewIsTheWholeView) {
-  const std::vector<Record> records = samples::all_facts();
-  const Result<Record> back = parse_record(to_json(records[18]));
+TEST(RecordJson, WhatFollowsOrIsFoundOutAgainIsNotKept) {
+  Record record;
+  record.fact = full_sample<LeaseRestored>();
+  const Result<Record> back = parse_record(to_json(record));
   ASSERT_TRUE(back.ok());
   const LeaseView& view = std::get<LeaseRestored>(back->fact).view;
-  const LeaseView expected = samples::lease();
-  const auto& [id, handle, user, request, state, flags, pressure, full_in, result, exit, command,
-               supervisor, members, parts, strays, position, queued_at, started_at, ended_at,
-               expected_end, expires_at, turn_ends_at, waited, checkpoints, measures, restarts,
-               step, pause, halt, moved_by, ended_by, requeued_by, left_alone, progress] = view;
-  EXPECT_EQ(moved_by, UserId{1002});
-  EXPECT_EQ(ended_by, UserId{1003});
-  EXPECT_FALSE(requeued_by) << "it follows from the rest";
-  EXPECT_TRUE(left_alone.empty()) << "it is found out again";
-  EXPECT_EQ(pause, expected.pause);
-  EXPECT_FALSE(halt) << "it follows from the rest";
-  EXPECT_FALSE(turn_ends_at) << "it follows from what is measured";
-  EXPECT_FALSE(progress) << "it is told again and again";
-  EXPECT_EQ(pressure, Pressure::kNormal);  // Measurements are not kept.
-  EXPECT_EQ(full_in, std::nullopt);
-  EXPECT_TRUE(strays.empty());
-  EXPECT_EQ(restarts, 2u);
-  EXPECT_EQ(measures, expected.measures);
-  EXPECT_EQ(step, std::nullopt);  // It follows from the rest.
-  EXPECT_EQ(id, expected.id);
-  EXPECT_EQ(handle, expected.handle);
-  EXPECT_EQ(user, expected.user);
-  EXPECT_EQ(request.name, expected.request.name);
-  EXPECT_EQ(state, expected.state);
-  EXPECT_EQ(flags, expected.flags);
-  EXPECT_EQ(result, expected.result);
-  EXPECT_EQ(exit, expected.exit);
-  EXPECT_EQ(command, expected.command);
-  EXPECT_EQ(supervisor, expected.supervisor);
-  EXPECT_EQ(members, expected.members);
-  ASSERT_EQ(parts.size(), 2u);
-  EXPECT_EQ(parts[0].index, 0u);
-  EXPECT_EQ(parts[0].used, gib(3));
-  EXPECT_EQ(parts[0].peak, gib(5));
-  EXPECT_EQ(parts[1].index, std::nullopt);
-  EXPECT_EQ(parts[1].used, std::nullopt);
-  EXPECT_EQ(position, 3u);
-  EXPECT_EQ(queued_at, expected.queued_at);
-  EXPECT_EQ(started_at, expected.started_at);
-  EXPECT_EQ(ended_at, expected.ended_at);
-  EXPECT_EQ(expected_end, expected.expected_end);
-  EXPECT_EQ(expires_at, expected.expires_at);
-  EXPECT_EQ(waited, expected.waited);
-  EXPECT_EQ(checkpoints, expected.checkpoints);
+  EXPECT_FALSE(view.requeued_by) << "it follows from the rest";
+  EXPECT_FALSE(view.halt) << "it follows from the rest";
+  EXPECT_FALSE(view.requeue) << "it follows from the rest";
+  EXPECT_TRUE(view.left_alone.empty()) << "it is found out again";
+  EXPECT_FALSE(view.turn_ends_at) << "it follows from what is measured";
+  EXPECT_FALSE(view.progress) << "it is told again and again";
+  EXPECT_EQ(view.pressure, Pressure::kNormal);  // Measurements are not kept.
+  EXPECT_FALSE(view.full_in);
+  EXPECT_TRUE(view.strays.empty());
+  EXPECT_FALSE(view.flags.astray || view.flags.suspending || view.flags.resuming ||
+               view.flags.requeuing || view.flags.frozen);
 }
 
 TEST(RecordJson, LineReadsAsDocumented) {
@@ -318,8 +252,7 @@ TEST(RecordJson, FieldsOfALaterReleaseArePassedOver) {
     // Labels have no fields of ours: there it is a label that is no text.
     const std::size_t labels = later.find(R"("labels":{"invented")");
     if (labels != std::string::npos) {
-      later.replace(later.find('{', labels), later.find(R"("team")") - later.find('{', labels),
-                    "{");
+      later.replace(later.find('{', labels), later.find(R"("key")") - later.find('{', labels), "{");
     }
     const Result<Record> back = parse_record(later);
     ASSERT_TRUE(back.ok()) << back.error().message << later;
@@ -437,8 +370,8 @@ TEST(RecordJson, CommandThatIsNoTextIsStillReadable) {
 }
 
 TEST(RecordJson, LargestLeaseIsStillRead) {
-  Record record = samples::all_facts()[18];
-  LeaseView& lease = std::get<LeaseRestored>(record.fact).view;
+  Record record;
+  LeaseView& lease = record.fact.emplace<LeaseRestored>(full_sample<LeaseRestored>()).view;
   lease.request.command = std::string(4'096, '\x01');
   for (int i = 0; i < 16; ++i) {
     lease.request.labels[std::string(63, '\x02') + static_cast<char>('a' + i)] =

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/sample_for_test.h"
 #include "base/units.h"
 #include "wire/alerts.h"
 #include "wire/answers.h"
@@ -28,31 +29,10 @@ inline DeviceId device(std::uint64_t n) {
 }
 
 inline RequestBody request() {
-  RequestBody body;
-  Request& request = body.request;
-  request.name = "train-gpt2";
-  request.session = "anna-laptop";
-  request.command = "python train.py --lr \"1e-3\"";
-  request.labels = {{"team", "nlp"}};
-  request.priority = Priority::kHigh;
-  request.share = Share::kSlice;
-  request.vram = gib(4);
-  request.device_count = 2;
-  request.devices = {DeviceName{1U}, DeviceName{device(2)}};
-  request.mixed = true;
-  request.eta = hours(1);
-  request.limit = hours(2);
-  request.wait_max = Duration{};
-  request.ttl = minutes(5);
-  request.leftovers = Leftovers::kKill;
-  request.over_budget = OverBudget::kKill;
-  request.may_yield = true;
-  request.learned = true;
-  request.ancestors = {{7}, {9}};
-  request.checkpoint =
-      CheckpointWay{.kind = CheckpointKind::kHttp, .grace = seconds(30), .every = minutes(10)};
-  request.requeue_grace = seconds(20);
-  body.anchor = Process{.pid = 4711, .start_ticks = 18'000'000'000'000'000'000U};
+  RequestBody body = full_sample<RequestBody>();
+  body.request.command = "python train.py --lr \"1e-3\"";
+  body.request.device_count = 2;
+  body.request.devices = {DeviceName{1U}, DeviceName{device(2)}};
   return body;
 }
 
@@ -76,20 +56,25 @@ inline std::vector<MeasureTaken> measures() {
 
 /// Held by Anna, on two devices.
 inline LeaseView held() {
-  LeaseView view;
+  LeaseView view = full_sample<LeaseView>();
   view.id = {12};
-  view.handle = {.high = 7, .low = 9};
   view.user = kAnna;
   view.request = request().request;
   view.request.devices.clear();
   view.request.ancestors.clear();  // These are not sent.
   view.state = LeaseState::kHeld;
-  view.flags = {.over_budget = true, .degraded = true, .astray = true, .full = true};
-  view.pressure = Pressure::kCritical;
-  view.full_in = seconds(90);
-  view.command = Process{.pid = 4711, .start_ticks = 99};
-  view.supervisor = Process{.pid = 4710};
-  view.members = {{.pid = 4712}};
+  view.flags = {.over_budget = true,
+                .degraded = true,
+                .astray = true,
+                .full = true,
+                .checkpointing = true,
+                .requeuing = true};
+  view.result.reset();
+  view.exit.reset();
+  view.queue_position.reset();
+  view.ended_at.reset();
+  view.ended_by.reset();
+  view.halt.reset();
   view.parts = {{.device = device(1),
                  .index = 0,
                  .granted = gib(4),
@@ -107,39 +92,9 @@ inline LeaseView held() {
                  .ledger = gib(1) + kib(1),
                  .drift = -1024,
                  .refused = 0}};
-  view.strays = {{.process = {.pid = 4712, .start_ticks = 101},
-                  .name = "worker",
-                  .device = device(3),
-                  .index = 2,
-                  .used = mib(512)}};
-  view.queued_at = {1'770'470'100'123};
-  view.started_at = UnixMs{1'770'470'101'000};
-  view.expected_end = UnixMs{1'770'473'701'000};
-  view.expires_at = UnixMs{1'770'470'400'000};
-  view.turn_ends_at = UnixMs{1'770'470'400'500};
-  view.waited = milliseconds(877);
-  view.flags.checkpointing = true;
-  view.flags.requeuing = true;
-  view.restarts = 2;
-  view.requeue = RequeueStep::kSaving;
-  view.checkpoints.asked = {
-      .number = 4, .reason = CheckpointReason::kAsked, .at = {1'770'470'300'000}};
-  view.checkpoints.last = {.number = 3,
-                           .reason = CheckpointReason::kPeriodic,
-                           .outcome = CheckpointOutcome::kFailed,
-                           .detail = "answered 500",
-                           .at = {1'770'470'200'000}};
-  view.checkpoints.saved = UnixMs{1'770'470'150'000};
   view.measures = measures();
-  view.pause = Pause{{1'770'470'300'500}, "lunch", UnixMs{1'770'473'900'500}, kBert};
   view.moved_by = kAnna;
   view.requeued_by = kBert;
-  view.left_alone = {4713};
-  view.progress = Progress{.done = 120,
-                           .total = 1'000,
-                           .left = minutes(55),
-                           .note = "epoch 2",
-                           .at = {1'770'470'399'000}};
   return view;
 }
 
@@ -176,29 +131,9 @@ inline LeaseView ended() {
 }
 
 inline DeviceView device_view() {
-  DeviceView view;
+  DeviceView view = full_sample<DeviceView>();
   view.id = device(1);
-  view.index = 1;
-  view.model = "RTX 5080";
-  view.pci_bus = "00000000:01:00.0";
-  view.overcommitted = true;
-  view.trouble = "one page is retired";
-  view.capacity = gib(16);
-  view.used = gib(7);
-  view.unmanaged = mib(400);
   view.ignored = mib(100);
-  view.driver_reserved = mib(300);
-  view.reserve = mib(512);
-  view.held_back = mib(700);
-  view.charged = gib(6);
-  view.granted = gib(5);
-  view.grantable = gib(9);
-  view.owed = gib(2);
-  view.context = mib(310);
-  view.pressure = Pressure::kWarn;
-  view.sample_age = milliseconds(250);
-  view.lists_processes = true;
-  view.leases = {{12}, {13}};
   view.unmanaged_processes = {{.process = {.pid = 900, .start_ticks = 5},
                                .user = kBert,
                                .name = "firefox",
