@@ -109,6 +109,14 @@ enum class Secret : std::uint8_t {
   kHandle,   // From those who may not speak for the lease.
 };
 
+/// The option of the command line that sets a field, and does nothing else.
+struct FieldOption {
+  std::string_view name = {};  // "--yield"; empty: there is none.
+  std::string_view metavar = {};
+  std::string_view help = {};
+  bool of_commands = false;  // Only where a command is started.
+};
+
 /// What is to be known of a field beside where its value is.
 struct FieldRules {
   FieldName journal;
@@ -130,6 +138,7 @@ struct FieldRules {
   std::string_view journal_place = {};  // Behind which field.
   std::string_view former = {};
   std::string_view words = {};  // That its text has, where that is no enumeration of ours.
+  FieldOption typed = {};
 };
 
 /// A field: rules, and the place of its value. Each of the functions below gives a changed copy.
@@ -195,6 +204,19 @@ struct Field : FieldRules {
   /// In the journal it stands behind the field of that name.
   constexpr Field journal_after(std::string_view name) const {
     return with([&](Field& field) { field.journal_place = name; });
+  }
+
+  /// `name` is "--yield", or "--leftovers=WHAT" where it takes a value.
+  constexpr Field option(std::string_view name, std::string_view help) const {
+    return with([&](Field& field) {
+      const std::size_t equals = std::min(name.find('='), name.size());
+      field.typed.name = name.substr(0, equals);
+      field.typed.metavar = name.substr(std::min(equals + 1, name.size()));
+      field.typed.help = help;
+    });
+  }
+  constexpr Field with_a_command() const {
+    return with([&](Field& field) { field.typed.of_commands = true; });
   }
 
   constexpr bool is_on(Sides side) const { return (sides & side) != 0; }

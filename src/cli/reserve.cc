@@ -46,6 +46,7 @@ void declare(Invocation& invocation, ReserveOptions& reserve) {
   declare_room(options, reserve.request);
   declare_turn(options, reserve.request);
   declare_names(options, reserve.request);
+  declare_carried(options, reserve.request.carried, Carried::kWithoutACommand);
   options.flag({.names = "--export", .help = "print the variables as a shell reads them"},
                store(reserve.shell));
   options.flag({.names = "--json", .help = "print the lease as JSON"}, store(reserve.json));

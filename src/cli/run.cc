@@ -121,14 +121,7 @@ void declare(Invocation& invocation, RunOptions& run) {
                  .help = "how long it may take: then it is ended, with 124"},
                 store_positive(session.request.limit));
   declare_names(options, session.request);
-  options.flag({.names = "--yield",
-                .help = "give its GPU memory to urgent requests, and take it back after them"},
-               store(session.request.may_yield));
-  options.value({.names = "--leftovers",
-                 .metavar = "WHAT",
-                 .help = "what to do with GPU processes left after the command ends",
-                 .choices = texts_of<Leftovers>()},
-                store(session.request.leftovers));
+  declare_carried(options, session.request.carried, Carried::kWithACommand);
   options.value({.names = "--enforce",
                  .metavar = "HOW",
                  .help = "how it is held to its memory; none: it is trusted",

@@ -111,13 +111,17 @@ constexpr auto fields_of(Is<Request> auto*) {
       field("leftovers", &Request::leftovers,
             "What becomes of processes that outlive the command and still use the GPU. "
             "Default: wait.")
-          .required(side::kJournal),
+          .required(side::kJournal)
+          .option("--leftovers=WHAT", "what to do with GPU processes left after the command ends")
+          .with_a_command(),
       field("over_budget", &Request::over_budget,
             "What becomes of it when its processes use more than its budget, by measurement; fail: "
             "nothing; suspend: what the ladder `over_budget` says. Default: notify.")
           .journal_after("learned"),
       field("may_yield", &Request::may_yield,
-            "Its GPU memory may be given to urgent requests; it comes back after them."),
+            "Its GPU memory may be given to urgent requests; it comes back after them.")
+          .option("--yield", "give its GPU memory to urgent requests, and take it back after them")
+          .with_a_command(),
       field("learned", &Request::learned,
             "As much as earlier runs of `command` used, where that is known; else what the other "
             "fields say.")

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/options.h"
 
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/fields.h"
+#include "base/words.h"
+
 namespace berth::cli {
 namespace {
 
@@ -20,6 +28,24 @@ Setter into_name(std::string& name) {
   };
 }
 
+Setter into_carried(bool& flag) {
+  return store(flag);
+}
+template <HasWords Enum>
+Setter into_carried(Enum& value) {
+  return [&value](std::string_view word) -> Status {
+    const std::optional<Enum> parsed = parse_word<Enum>(word);
+    value = checked(parsed);  // It is one of the choices.
+    return Unit{};
+  };
+}
+
+template <class T>
+std::vector<std::string_view> choices_of(const T& /*value*/) {
+  if constexpr (HasWords<T>) return texts_of<T>();
+  return {};
+}
+
 }  // namespace
 
 void declare_room(Options& options, RequestOptions& request) {
@@ -37,7 +63,7 @@ void declare_room(Options& options, RequestOptions& request) {
                  .help = "how many (2), which by index (0, or 0,1), by UUID, or any"},
                 store(request.gpus));
   options.flag({.names = "--mixed", .help = "several GPUs may be of different models"},
-               store(request.mixed));
+               store(request.carried.mixed));
 }
 
 void declare_turn(Options& options, RequestOptions& request) {
@@ -62,6 +88,26 @@ void declare_names(Options& options, RequestOptions& request) {
                  .metavar = "NAME",
                  .help = "who works, for fair sharing; BERTH_SESSION if not given"},
                 store(request.session));
+}
+
+void declare_carried(Options& options, Request& request, Carried which) {
+  for_each_field<Request, side::kBody>([&](auto at) {
+    constexpr const auto& kField = decltype(at)::kField;
+    constexpr const FieldOption& kOption = kField.typed;
+    if constexpr (!kOption.name.empty()) {
+      if (kOption.of_commands && which != Carried::kWithACommand) return;
+      auto& value = kField.place.reach(request);
+      Option option = {.names = kOption.name,
+                       .metavar = kOption.metavar,
+                       .help = kOption.help,
+                       .choices = choices_of(value)};
+      if constexpr (kOption.metavar.empty()) {
+        options.flag(std::move(option), into_carried(value));
+      } else {
+        options.value(std::move(option), into_carried(value));
+      }
+    }
+  });
 }
 
 }  // namespace berth::cli

@@ -3,6 +3,8 @@
 // is decided in run/request.h.
 #pragma once
 
+#include <cstdint>
+
 #include "cli/options.h"
 #include "cli/run/request.h"
 
@@ -14,5 +16,10 @@ void declare_room(Options& options, RequestOptions& request);
 void declare_turn(Options& options, RequestOptions& request);
 /// -n, -t, --session
 void declare_names(Options& options, RequestOptions& request);
+
+/// Whether the verb starts a command.
+enum class Carried : std::uint8_t { kWithACommand, kWithoutACommand };
+/// Those that stand in the table of Request, in its order: what is said is told as it is.
+void declare_carried(Options& options, Request& request, Carried which);
 
 }  // namespace berth::cli

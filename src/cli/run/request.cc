@@ -109,7 +109,7 @@ std::string quoted_for_shell(std::string_view word) {
 }  // namespace
 
 Result<RequestPlan> plan_request(const RequestOptions& options, const config::Config& config) {
-  RequestPlan plan;
+  RequestPlan plan{.request = options.carried, .about_default = {}};
   Request& request = plan.request;
   TRY_STATUS(fill_share(options, config, plan));
   TRY_STATUS(fill_times(options, config, request));
@@ -124,12 +124,6 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
     request.priority = checked(priority);
     plan.names_priority = true;
   }
-  if (options.leftovers) {
-    const auto leftovers = parse_word<Leftovers>(*options.leftovers);
-    request.leftovers = checked(leftovers);
-  }
-  request.mixed = options.mixed;
-  request.may_yield = options.may_yield;
   return plan;
 }
 

@@ -31,9 +31,8 @@ struct RequestOptions {
   std::string name;
   std::vector<std::string> labels;  // "KEY=VAL"
   std::optional<std::string> session;
-  std::optional<std::string> leftovers;
-  bool mixed = false;
-  bool may_yield = false;
+  /// The request begins with it: what an option says as the daemon is told.
+  Request carried;
 
   /// Whether it asks for something that a lease may have too little of.
   bool asks_for_room() const { return gpus || vram || exclusive || share; }

@@ -4,8 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "cli/run/options.h"
 
 namespace berth::cli {
 namespace {
@@ -105,13 +110,52 @@ TEST(PlanRequest, OptionsStandAboveTheProject) {
 }
 
 TEST(PlanRequest, TheRestIsCarriedOver) {
-  const Request request = planned(
-      {.priority = "high", .limit = hours(1), .session = "me", .leftovers = "kill", .mixed = true});
+  const Request request = planned({.priority = "high",
+                                   .limit = hours(1),
+                                   .session = "me",
+                                   .carried = {.mixed = true, .leftovers = Leftovers::kKill}});
   EXPECT_EQ(request.priority, Priority::kHigh);
   EXPECT_EQ(request.limit, hours(1));
   EXPECT_EQ(request.session, "me");
   EXPECT_EQ(request.leftovers, Leftovers::kKill);
   EXPECT_TRUE(request.mixed);
+}
+
+TEST(PlanRequest, WhatAnOptionOfTheTableSaysIsCarriedOver) {
+  int count = 0;
+  for_each_field<Request, side::kBody>([&](auto at) {
+    constexpr const auto& kField = decltype(at)::kField;
+    if constexpr (!kField.typed.name.empty()) {
+      RequestOptions said;
+      Options options;
+      declare_carried(options, said.carried, Carried::kWithACommand);
+      std::vector<std::string> words = {std::string(kField.typed.name)};
+      const auto is_it = [&](const Option& option) { return option.shown() == words[0]; };
+      const auto option = std::ranges::find_if(options.all(), is_it);
+      ASSERT_NE(option, options.all().end());
+      if (!option->choices.empty()) words.emplace_back(option->choices.back());
+      const Status status = options.parse(words);
+      ASSERT_TRUE(status.ok()) << status.error().message;
+      const Request request = planned(said);
+      EXPECT_FALSE(kField.place.get(request) == kField.place.get(Request{})) << words[0];
+      ++count;
+    }
+  });
+  EXPECT_GE(count, 2);
+}
+
+TEST(PlanRequest, OptionsForACommandAreOfVerbsThatStartOne) {
+  Request request;
+  Options with;
+  Options without;
+  declare_carried(with, request, Carried::kWithACommand);
+  declare_carried(without, request, Carried::kWithoutACommand);
+  const auto has_yield = [](const Options& options) {
+    return std::ranges::any_of(options.all(),
+                               [](const Option& each) { return each.shown() == "--yield"; });
+  };
+  EXPECT_TRUE(has_yield(with));
+  EXPECT_FALSE(has_yield(without));
 }
 
 TEST(CommandText, ReadsBackAsTheSameWords) {
