@@ -15,7 +15,8 @@ import sys
 
 from tidy_layers import includes_of, layers_of, order_of, page_of
 from tidy_rules import BANNED, IMPURE, MAY, UNNAMED, UNWANTED, WORDING
-from tidy_tags import COORDINATOR, check_density, large_classes, long_functions, tags_of
+from tidy_tags import (COORDINATOR, check_density, large_classes, long_functions, nouns_in,
+                       tags_of)
 
 PAGE = re.compile(r'(README|ARCHITECTURE|docs/[^/]+)\.md')
 PREPROCESSOR_FOLDERS = ('include', 'src/abi', 'src/base', 'src/os', 'src/guard', 'simgpu',
@@ -23,7 +24,7 @@ PREPROCESSOR_FOLDERS = ('include', 'src/abi', 'src/base', 'src/os', 'src/guard',
 FILE_MAX, COLUMN_MAX = 500, 100
 BATS_FOLDERS = ('tests/adversary', 'tests/cli', 'tests/programs_of_others', 'tests/train')
 EXCEPTIONS = 'tools/tidy_exceptions.txt'
-EXCEPTIONS_MAX = 14  # The number of lines in that file. It is only ever lowered.
+EXCEPTIONS_MAX = 10  # The number of lines in that file. It is only ever lowered.
 
 CODE = ('.h', '.hpp', '.cc', '.c', '.def')
 SCRIPTS = ('.py', '.bash', '.sh', '.bats', '.cmake')
@@ -332,7 +333,7 @@ def check_tags(files, root):
         return
     for path, line, text, size in long_functions(tags):
         yield Finding(path, line, 'function-size', text, size)
-    for path, line, rule, text, size, name in large_classes(tags):
+    for path, line, rule, text, size, name in large_classes(tags, nouns_in(files)):
         yield Finding(path, line, rule, text, size, name)
     wrong = check_density(files, tags)
     if wrong:

@@ -254,6 +254,16 @@ class Tidy(unittest.TestCase):
             self.assertEqual(found(kind, *inner), [])
             self.assertEqual(found(kind, '  int c_;', *inner), ['src/os/a.h:4 members'])
 
+    def test_a_noun_has_more_members_than_a_class(self):
+        def found(members, name):
+            lines = ''.join(f'  int a{n};\n' for n in range(members))
+            text = f'struct A {{\n{lines}}};\n'
+            table = f'constexpr auto fields_of(Is<{name}> auto*) {{\n  return fields();\n}}\n'
+            return self.found({'src/os/a.h': HEADER + text + table})
+        self.assertEqual(found(40, 'A'), [])
+        self.assertEqual(found(41, 'A'), ['src/os/a.h:4 members'])
+        self.assertEqual(found(21, 'B'), ['src/os/a.h:4 members'])
+
     def test_what_a_class_declares_counts_once_and_in_its_own_file(self):
         methods = ''.join(f'  void do_{n}();\n' for n in range(40))
         members = ''.join(f'  int a{n};\n' for n in range(20))
