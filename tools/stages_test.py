@@ -153,7 +153,7 @@ command() { [[ $* != *clang-tidy-19* ]]; }
 share=100; verb_check''')
         self.assertEqual([name for name, *_ in stages],
                          [name for name, _ in CHECK if name not in ('train', 'lint')])
-        self.assertEqual(absent, ['train: libtorch could not be installed',
+        self.assertEqual(absent, ['train: libtorch and what goes with it could not be installed',
                                   'lint: clang-tidy-19 could not be installed'])
 
 
