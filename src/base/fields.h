@@ -109,6 +109,13 @@ enum class Secret : std::uint8_t {
   kHandle,   // From those who may not speak for the lease.
 };
 
+/// A word of a newer version.
+enum class Unknown : std::uint8_t {
+  kRefused,
+  kIsDefault,
+  kSkipped,  // As if there were no such object.
+};
+
 /// The option of the command line that sets a field, and does nothing else.
 struct FieldOption {
   std::string_view name = {};  // "--yield"; empty: there is none.
@@ -132,9 +139,8 @@ struct FieldRules {
   Secret secret = Secret::kNo;
   bool default_is_null = false;  // In an answer.
   bool is_words = false;         // A struct of flags, as a list of those that are set.
-  bool is_left_out = false;      // Of an answer where it is absent.
-  bool skips_unknown = false;    // A word of a newer version: as if there were no such object.
-  bool unknown_is_default = false;
+  Sides left_out_on = 0;         // Of an answer where it is absent, of the journal at its default.
+  Unknown unknown = Unknown::kRefused;
   std::string_view journal_place = {};  // Behind which field.
   std::string_view former = {};
   std::string_view words = {};  // That its text has, where that is no enumeration of ours.
@@ -192,14 +198,16 @@ struct Field : FieldRules {
   constexpr Field as_words() const {
     return with([&](Field& field) { field.is_words = true; });
   }
-  constexpr Field left_out() const {
-    return with([&](Field& field) { field.is_left_out = true; });
+  /// Of an answer where it is absent; of the journal at its default, as is best for a new field: a
+  /// record without it stays as it was.
+  constexpr Field left_out(Sides where = side::kAnswer) const {
+    return with([&](Field& field) { field.left_out_on |= where; });
   }
   constexpr Field unknown_as_default() const {
-    return with([&](Field& field) { field.unknown_is_default = true; });
+    return with([&](Field& field) { field.unknown = Unknown::kIsDefault; });
   }
   constexpr Field skipping_unknown() const {
-    return with([&](Field& field) { field.skips_unknown = true; });
+    return with([&](Field& field) { field.unknown = Unknown::kSkipped; });
   }
   /// In the journal it stands behind the field of that name.
   constexpr Field journal_after(std::string_view name) const {
@@ -221,6 +229,7 @@ struct Field : FieldRules {
 
   constexpr bool is_on(Sides side) const { return (sides & side) != 0; }
   constexpr bool is_required(Sides side) const { return (required_on & side) != 0; }
+  constexpr bool is_left_out(Sides side) const { return (left_out_on & side) != 0; }
   constexpr bool is_always_written(Sides side) const {
     return ((required_on | written_on) & side) != 0;
   }

@@ -36,6 +36,10 @@ class Writer {
       constexpr const auto& kField = decltype(at)::kField;
       const auto& member = kField.place.get(value);
       if (!kField.is_required(side::kJournal) && is_absent(member)) return;
+      if constexpr (kField.is_left_out(side::kJournal)) {
+        static const T kDefaults;
+        if (member == kField.place.get(kDefaults)) return;
+      }
       out_.plain_key(kField.journal.text());
       write(member);
     });

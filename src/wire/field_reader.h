@@ -182,13 +182,13 @@ class FieldReader {
   }
   template <class At, HasWords Enum>
   void read(ObjectReader& from, std::string_view key, Enum& to) {
-    if constexpr (At::kField.skips_unknown) {
+    if constexpr (At::kField.unknown == Unknown::kSkipped) {
       std::string word;
       from.text(key, word);
       const std::optional<Enum> known = parse_word<Enum>(word);
       is_unknown_ = !known;
       to = known.value_or(to);
-    } else if constexpr (At::kField.unknown_is_default) {
+    } else if constexpr (At::kField.unknown == Unknown::kIsDefault) {
       std::string word;
       from.text(key, word);
       to = parse_word<Enum>(word).value_or(to);

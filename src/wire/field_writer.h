@@ -63,7 +63,7 @@ class FieldWriter {
       if (is_said<At>(object)) named_value<At>(kField.place.get(object));
     } else if constexpr (requires { kField.place.get(object, extras_); }) {
       named_value<At>(kField.place.get(object, extras_));
-    } else if constexpr (kField.is_left_out) {
+    } else if constexpr (kField.is_left_out(side::kAnswer)) {
       const auto& value = kField.place.get(object);
       if (value) named_value<At>(value);
     } else {

@@ -207,7 +207,7 @@ void add_fields(Json& properties, Json& required) {
                                    ? !is_required
                                    : kIsOptional<Value> || kIsText || kField.default_is_null ||
                                          kField.secret != Secret::kNo;
-      constexpr bool kLeftOut = kField.is_left_out;
+      constexpr bool kLeftOut = kField.is_left_out(side::kAnswer);
       Json schema = of<kSide>(Of<Value>(), kField);
       if (!kField.words.empty()) schema["enum"] = split(kField.words);
       const bool has_null = may_be_null && !kLeftOut;
