@@ -145,6 +145,7 @@ struct FieldRules {
   std::string_view former = {};
   std::string_view words = {};  // That its text has, where that is no enumeration of ours.
   FieldOption typed = {};
+  std::string_view shown_doc = {};  // Where shown_fields() has it; empty: it does not.
 };
 
 /// A field: rules, and the place of its value. Each of the functions below gives a changed copy.
@@ -225,6 +226,11 @@ struct Field : FieldRules {
   }
   constexpr Field with_a_command() const {
     return with([&](Field& field) { field.typed.of_commands = true; });
+  }
+
+  /// Shown of what has such an object inside: see shown_fields().
+  constexpr Field shown(std::string_view for_users) const {
+    return with([&](Field& field) { field.shown_doc = for_users; });
   }
 
   constexpr bool is_on(Sides side) const { return (sides & side) != 0; }
@@ -423,6 +429,37 @@ constexpr void for_each_field(auto&& visit) {
   [&]<std::size_t... kAt>(std::index_sequence<kAt...>) {
     (visit(FieldAt<T, kOrderOf<T, kSide>[kAt]>()), ...);
   }(std::make_index_sequence<kOrderOf<T, kSide>.size()>());
+}
+
+/// The indexes of the rows that are shown, in the order of the table.
+template <HasFields T>
+consteval auto shown_rows() {
+  constexpr std::size_t kCount = kFieldsOf<T>.kCount;
+  return []<std::size_t... kAt>(std::index_sequence<kAt...>) {
+    std::array<std::size_t, (std::size_t{!field_at<kAt>(kFieldsOf<T>).shown_doc.empty()} + ... + 0)>
+        rows = {};
+    std::size_t count = 0;
+    ((field_at<kAt>(kFieldsOf<T>).shown_doc.empty() ? void() : void(rows[count++] = kAt)), ...);
+    return rows;
+  }(std::make_index_sequence<kCount>());
+}
+
+template <HasFields T>
+inline constexpr auto kShownRows = shown_rows<T>();
+
+template <class Outer, class Inner, class T>
+constexpr auto shown_row(const Field<Member<Inner, T>>& row, Inner Outer::* outer) {
+  return Field<Nested<Outer, Inner, T>>{
+      {.journal = row.journal, .wire = row.wire, .doc = row.shown_doc, .sides = side::kWire},
+      {outer, row.place.member}};
+}
+
+/// Rows of the outer struct for those of the inner one that are shown, as told() makes them.
+template <class Outer, class Inner>
+constexpr auto shown_fields(Inner Outer::* outer) {
+  return [outer]<std::size_t... kAt>(std::index_sequence<kAt...>) {
+    return fields({}, shown_row(field_at<kShownRows<Inner>[kAt]>(kFieldsOf<Inner>), outer)...);
+  }(std::make_index_sequence<kShownRows<Inner>.size()>());
 }
 
 }  // namespace berth

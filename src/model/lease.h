@@ -253,7 +253,6 @@ std::optional<LeaseCheckpoint> checkpoint_of(const LeaseView& lease);
 void set_checkpoint(LeaseView& lease, LeaseCheckpoint checkpoint);
 
 // The fields of a LeaseView, in groups.
-inline constexpr std::string_view kAsAsked = "As asked for.";
 template <class L = LeaseView, class R = Request>
 constexpr auto lease_who() {
   return fields(
@@ -303,15 +302,12 @@ constexpr auto lease_request() {
           [](const L& lease) { return devices_wanted(lease.request); },
           [](L& lease, std::uint32_t count) { lease.request.device_count = count; })
           .from(1),
-      told("requested_devices", &L::request, &R::devices, "Those asked for by name; empty: any."),
-      told("mixed", &L::request, &R::mixed, kAsAsked),
-      told("leftovers", &L::request, &R::leftovers, kAsAsked),
-      told("over_budget", &L::request, &R::over_budget, kAsAsked),
-      told("may_yield", &L::request, &R::may_yield, kAsAsked),
-      told("learned", &L::request, &R::learned,
-           "What it asks for follows from earlier runs of its command."),
-      told("requeue_grace", &L::request, &R::requeue_grace,
-           "As asked for; null: it may not be requeued."),
+      told("requested_devices", &L::request, &R::devices, "Those asked for by name; empty: any."));
+}
+template <class L = LeaseView>
+constexpr auto lease_memory() {
+  return fields(
+      {},
       computed("vram_requested_bytes",
                "On all its GPUs together; null where a whole GPU was asked for.", vram_requested,
                set_vram_requested),
@@ -395,8 +391,8 @@ constexpr auto lease_history() {
            "or since the daemon was."));
 }
 constexpr auto fields_of(Is<LeaseView> auto*) {
-  return lease_who() + lease_state() + lease_request() + lease_processes() + lease_times() +
-         lease_history();
+  return lease_who() + lease_state() + lease_request() + shown_fields(&LeaseView::request) +
+         lease_memory() + lease_processes() + lease_times() + lease_history();
 }
 
 /// It is being stopped to wait in the queue again, and its `berth run` comes back for that.

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -74,8 +75,11 @@ struct Request {
   /// It may be stopped, within this time, to wait in the queue and be started again.
   std::optional<Duration> requeue_grace;
 };
-constexpr auto fields_of(Is<Request> auto*) {
-  constexpr std::size_t kListMax = 256;  // The coordinator's bounds are lower, its messages better.
+inline constexpr std::string_view kAsAsked = "As asked for.";
+// The coordinator's bounds are lower, its messages better.
+inline constexpr std::size_t kRequestListMax = 256;
+/// Whose it is, what it asks for, and for how long.
+constexpr auto request_terms() {
   return fields(
       {},
       field("name", &Request::name,
@@ -99,43 +103,56 @@ constexpr auto fields_of(Is<Request> auto*) {
             "How many GPUs, where `devices` names none. Default: 1.")
           .required(side::kJournal)
           .from(1),
-      field("devices", &Request::devices, "Exactly these GPUs.").at_most(kListMax),
-      field("mixed", &Request::mixed, "GPUs of different models are fine."),
+      field("devices", &Request::devices, "Exactly these GPUs.").at_most(kRequestListMax),
+      field("mixed", &Request::mixed, "GPUs of different models are fine.").shown(kAsAsked),
       field("eta", &Request::eta, "How long it is expected to run; not enforced.").from(1),
       field("limit", &Request::limit, "How long it may run; enforced.").from(1),
       field("wait", &Request::wait_max,
             "How long it waits. 0: granted now or refused. Null: without bound."),
       field("ttl", &Request::ttl,
             "For a lease without a command: it ends when it is not renewed within this.")
-          .from(1),
+          .from(1));
+}
+/// How it behaves, and what may become of it.
+constexpr auto request_ways() {
+  return fields(
+      {},
       field("leftovers", &Request::leftovers,
             "What becomes of processes that outlive the command and still use the GPU. "
             "Default: wait.")
           .required(side::kJournal)
           .option("--leftovers=WHAT", "what to do with GPU processes left after the command ends")
-          .with_a_command(),
+          .with_a_command()
+          .shown(kAsAsked),
       field("over_budget", &Request::over_budget,
             "What becomes of it when its processes use more than its budget, by measurement; fail: "
             "nothing; suspend: what the ladder `over_budget` says. Default: notify.")
-          .journal_after("learned"),
+          .journal_after("learned")
+          .shown(kAsAsked),
       field("may_yield", &Request::may_yield,
             "Its GPU memory may be given to urgent requests; it comes back after them.")
           .option("--yield", "give its GPU memory to urgent requests, and take it back after them")
-          .with_a_command(),
+          .with_a_command()
+          .shown(kAsAsked),
       field("learned", &Request::learned,
             "As much as earlier runs of `command` used, where that is known; else what the other "
             "fields say.")
-          .journal_after("ancestors"),
+          .journal_after("ancestors")
+          .shown("What it asks for follows from earlier runs of its command."),
       field("ancestors", &Request::ancestors, "Leases that the client runs inside of.")
           .from(1)
-          .at_most(kListMax),
+          .at_most(kRequestListMax),
       field("checkpoint", &Request::checkpoint,
             "The program can be asked to save itself, by whoever supervises it."),
       field(
           "requeue_grace", &Request::requeue_grace,
           "It may be stopped, to wait in the queue and be started again by whoever supervises it; "
           "it has so long to end, a day at most.")
-          .from(1));
+          .from(1)
+          .shown("As asked for; null: it may not be requeued."));
+}
+constexpr auto fields_of(Is<Request> auto*) {
+  return request_terms() + request_ways();
 }
 
 }  // namespace berth
