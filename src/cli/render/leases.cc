@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/quantity.h"
+#include "base/words.h"
 #include "cli/render/facts.h"
 #include "cli/render/halts.h"
 #include "cli/render/phrases.h"
@@ -199,6 +202,24 @@ std::string progress_text(const Progress& progress, const RenderContext& context
   return text + ", told " + age_text(between(progress.at, context.now)) + " ago";
 }
 
+// Those of its table that were said, as they are typed.
+std::string options_text(const Request& request) {
+  static const Request kDefaults;
+  std::string text;
+  for_each_field<Request, side::kBody>([&](auto at) {
+    constexpr const auto& kField = decltype(at)::kField;
+    if constexpr (!kField.typed.name.empty()) {
+      const auto& value = kField.place.get(request);
+      if (value == kField.place.get(kDefaults)) return;
+      text.append(text.empty() ? "" : " ").append(kField.typed.name);
+      if constexpr (HasWords<std::remove_cvref_t<decltype(value)>>) {
+        text.append("=").append(to_text(value));
+      }
+    }
+  });
+  return text;
+}
+
 void add_saves(Facts& facts, const LeaseView& lease, const RenderContext& context) {
   if (lease.request.checkpoint) facts.add("checkpoint", way_text(*lease.request.checkpoint));
   const Checkpoints& saves = lease.checkpoints;
@@ -267,7 +288,7 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   facts.add("pressure", pressure_text(lease));
   facts.add("session", escape_control(request.session, context.charset));
   facts.add("priority", std::string(to_text(request.priority)));
-  if (request.may_yield) facts.add("yields", "to urgent requests");
+  facts.add("options", options_text(request));
   facts.add("command", escape_control(request.command, context.charset));
   for (const auto& [key, value] : request.labels) {
     facts.add("label",

@@ -121,10 +121,12 @@ TEST(Show, TellsAllThatIsKnown) {
                 to_text(sample::held().handle) + "\n");
 }
 
-TEST(Show, TellsThatALeaseGivesWay) {
+TEST(Show, TellsTheOptionsThatWereSaid) {
   LeaseView lease = sample::held();
   lease.request.may_yield = true;
-  EXPECT_THAT(lease_details(lease, context()), HasSubstr("  yields        to urgent requests\n"));
+  lease.request.leftovers = Leftovers::kKill;
+  EXPECT_THAT(lease_details(lease, context()),
+              HasSubstr("  options       --leftovers=kill --yield\n"));
 }
 
 TEST(Show, WhatDoesNotRunSaysWhyByWhomAndUntilWhen) {
