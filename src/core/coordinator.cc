@@ -29,6 +29,18 @@ void give(const E& event, Parts&... parts) {
   (offer(parts), ...);
 }
 
+template <class Part>
+concept Weighs = requires(Part& part, LeaseId id, Instant at) { part.weigh(id, at); };
+
+// To each part that decides by what leases use.
+template <class... Parts>
+void offer_to_weigh(LeaseId id, Instant asked_at, Parts&... parts) {
+  const auto offer = [&]<class Part>(Part& part) {
+    if constexpr (Weighs<Part>) part.weigh(id, asked_at);
+  };
+  (offer(parts), ...);
+}
+
 }  // namespace
 
 std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
@@ -124,7 +136,10 @@ void Coordinator::Impl::on(const Sampled& event) {
   // A driver in trouble tells nothing: what was known last stays, and grows old.
   if (devices.hear(sample)) {
     devices.update(sample);
-    for (const LeaseId id : attribution.take(sample)) escalation.weigh(id, sample.asked_at);
+    for (const LeaseId id : attribution.take(sample)) {
+      offer_to_weigh(id, sample.asked_at, saves, resizing, transfers, slices, yielding, requeuing,
+                     lifecycle, escalation);
+    }
     unmanaged.look(sample);
     pressure.update(sample);
     escalation.escalate(sample);

@@ -16,14 +16,13 @@ std::uint64_t fingerprint_of(std::string_view command) {
   return fnv1a(command);
 }
 
-// A sixteenth more, for what differs between two runs, and in whole steps of 64 MiB.
+}  // namespace
+
 Bytes with_margin(Bytes peak) {
   const std::uint64_t step = mib(64).value;
   const std::uint64_t wanted = peak.value + std::max(peak.value / 16, step);
   return {(wanted + step - 1) / step * step};
 }
-
-}  // namespace
 
 RunHistory::Past& RunHistory::past_of(UserId user, std::uint64_t fingerprint) {
   Past& past = commands_[{user, fingerprint}];

@@ -16,6 +16,10 @@
 
 namespace berth::core {
 
+/// A budget for what needs so much: a sixteenth more, for what differs between two runs, and in
+/// whole steps of 64 MiB.
+Bytes with_margin(Bytes peak);
+
 class RunHistory {
  public:
   void add(UserId user, std::string_view command, PastRun run);
