@@ -8,9 +8,12 @@
 #include "base/check.h"
 #include "base/quantity.h"
 #include "core/operations.h"
+#include "core/run_history.h"
 
 namespace berth::core {
 namespace {
+
+constexpr Duration kRoomyFor = minutes(10);
 
 std::vector<Part> with_budget(const std::vector<Part>& parts, Bytes vram) {
   std::vector<Part> changed = parts;
@@ -163,6 +166,39 @@ std::optional<Refusal> Resizing::refuse_growth(const Lease& lease, Bytes vram) c
     }
   }
   return std::nullopt;
+}
+
+// What it could fall to by itself; absent: it cannot, or nobody knows.
+std::optional<Bytes> Resizing::enough_for(const Lease& lease) const {
+  const Held* held = lease.held();
+  const bool may_fall = lease.request.shrink == Shrink::kAuto && held != nullptr &&
+                        lease.request.share != Share::kExclusive && !held->growth &&
+                        !held->frozen && !refuse(lease, shared_as(lease));
+  if (!may_fall) return std::nullopt;
+  Bytes most;
+  for (const Part& part : held->parts) {
+    const Use* use = attribution_->use(lease.id, part.device);
+    const bool is_told = use != nullptr && use->now && !use->figure_missing;
+    if (!is_told || use->refused > 0 || use->wanted > Bytes{}) return std::nullopt;
+    most = std::max(most, use->highest());
+  }
+  return std::max(with_margin(most), devices_->dearest_context(lease));
+}
+
+void Resizing::weigh(LeaseId id, Instant asked_at) {
+  const Lease* lease = core_->state().find(id);
+  const std::optional<Bytes> enough = lease == nullptr ? std::nullopt : enough_for(*lease);
+  const Bytes budget = enough ? lease->held()->parts.front().budget : Bytes{};
+  if (!enough || *enough + *enough > budget) {
+    if (known_.at(id).roomy) known_[id].roomy.reset();
+    return;
+  }
+  std::optional<Roomy>& roomy = known_[id].roomy;
+  if (!roomy || roomy->budget != budget) roomy = Roomy{budget, asked_at};
+  if (asked_at - roomy->since < kRoomyFor) return;
+  roomy.reset();
+  resize(id, shared_as(*lease), with_budget(lease->held()->parts, *enough));
+  resized(id, std::nullopt);
 }
 
 bool Resizing::try_to_grow(LeaseId id) {

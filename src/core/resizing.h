@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leases that shrink and grow while they run. A budget falls at once; it grows now, or waits ahead
 // of requests of its priority, or is refused with what is missing.
+//
+// Note [Shrinking by itself]: who asked with `--shrink auto` gives back what is far above its use.
+// That is sure when each sample for ten minutes has told what it uses, and the budget that is
+// enough for the most it ever used is at most half of what it has. A sample that does not tell, a
+// changed budget and a time away begin that anew, as a daemon that was started does: an earlier
+// peak is not known then. One that was refused memory wants more than it has used, and keeps all.
 #pragma once
 
 #include <optional>
@@ -28,6 +34,8 @@ class Resizing {
   void on(const Resize& event);
   void on(const GrowthRequesterGone& event);
 
+  /// What it uses was just told, or no more.
+  void weigh(LeaseId id, Instant asked_at);
   /// Of one that waits to grow. False: there is no room yet.
   bool try_to_grow(LeaseId id);
   /// It waits no more, if it does; who waits for that is refused.
@@ -37,9 +45,15 @@ class Resizing {
   void forget(LeaseId id) { known_.forget(id); }
 
  private:
+  /// A budget that is far above what is used of it.
+  struct Roomy {
+    Bytes budget;
+    Instant since;
+  };
   struct OfLease {
     std::optional<Token> waiter;         // Who waits for the growth.
     std::optional<LeaseResized> before;  // To take the last change back.
+    std::optional<Roomy> roomy;
   };
 
   std::optional<Refusal> refuse(const Lease& lease, Share share) const;
@@ -47,6 +61,7 @@ class Resizing {
   void resize(LeaseId id, Share share, std::vector<Part> parts);
   void resized(LeaseId id, std::optional<Token> token);
   void make_exclusive(Token token, const Lease& lease);
+  std::optional<Bytes> enough_for(const Lease& lease) const;
 
   Ref<Decider> core_;
   Ref<const Ledger> ledger_;

@@ -18,6 +18,26 @@ class Resizing : public testing::Test {
     (void)story.claim(2);
   }
 
+  /// Lease 3, which has 2 GiB and was asked to shrink so.
+  void run_third(Shrink shrink, Bytes used) {
+    (void)story.ask({.vram = gib(2), .shrink = shrink});
+    (void)story.claim(3);
+    story.use(3, used);
+    (void)story.second();
+  }
+  Bytes granted(std::uint64_t lease) {
+    return story.coordinator.lease({lease}, story.now)->parts[0].granted;
+  }
+  /// So many minutes, with a sample in each.
+  std::string minutes_pass(int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) {
+      out += story.pass(minutes(1));
+      out += story.sample();
+    }
+    return out;
+  }
+
   std::string resize(std::uint64_t lease, Bytes vram, std::optional<Duration> wait = {}) {
     return story.feed(Resize{{++token}, {{1000}}, {lease}, {Share::kBudget, vram, wait}});
   }
@@ -167,6 +187,110 @@ TEST_F(Resizing, AGrowthWhoseRequesterHangsUpIsForgotten) {
   EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
   (void)story.feed(GrowthRequesterGone{{1}});
   EXPECT_EQ(story.ask(S::budget(gib(2))), "held 3; ");
+}
+
+TEST_F(Resizing, WhatIsFarAboveItsUseForTenMinutesShrinksByItself) {
+  run_third(Shrink::kAuto, mib(600));
+  EXPECT_EQ(minutes_pass(9), "");
+  EXPECT_EQ(granted(3), gib(2));
+  EXPECT_EQ(minutes_pass(1), "resize 3; ");
+  EXPECT_EQ(granted(3), mib(704)) << "64 MiB more, in steps of 64";
+  EXPECT_EQ(minutes_pass(30), "") << "it is near its use now";
+}
+
+TEST_F(Resizing, WhoDoesNotAskForThatKeepsItsBudget) {
+  run_third(Shrink::kNever, mib(600));
+  EXPECT_EQ(minutes_pass(30), "");
+  EXPECT_EQ(granted(3), gib(2));
+}
+
+TEST_F(Resizing, ItsPeakIsItsUse) {
+  run_third(Shrink::kAuto, mib(1'100));
+  story.use(3, mib(600));
+  EXPECT_EQ(minutes_pass(30), "");
+  EXPECT_EQ(granted(3), gib(2)) << "it may need as much again";
+}
+
+TEST_F(Resizing, WhatShrinksByItselfIsGrantedWhenItIsKnownToBeFree) {
+  run_third(Shrink::kAuto, mib(600));
+  EXPECT_EQ(story.ask(S::budget(gib(1))), "waiting 4; ");
+  EXPECT_EQ(minutes_pass(9), "");
+  EXPECT_EQ(minutes_pass(1), "resize 3; ");
+  EXPECT_EQ(story.second(), "grant 4; ");
+}
+
+TEST_F(Resizing, WhileItIsNotMeasuredNothingIsKnownOfItsUse) {
+  run_third(Shrink::kAuto, mib(600));
+  (void)minutes_pass(9);
+  story.use(3, Bytes{});
+  EXPECT_EQ(minutes_pass(1), "");
+  story.use(3, mib(600));
+  EXPECT_EQ(minutes_pass(10), "") << "the ten minutes begin anew";
+  EXPECT_EQ(minutes_pass(1), "resize 3; ");
+}
+
+TEST_F(Resizing, AnotherBudgetIsGivenItsTime) {
+  run_third(Shrink::kAuto, mib(600));
+  (void)minutes_pass(9);
+  EXPECT_EQ(resize(3, mib(1'900)), "resize 3; held 3; ");
+  EXPECT_EQ(minutes_pass(10), "");
+  EXPECT_EQ(minutes_pass(1), "resize 3; ");
+  EXPECT_EQ(granted(3), mib(704));
+}
+
+TEST_F(Resizing, AWholeGpuStaysWhole) {
+  (void)story.end(1);
+  (void)story.end(2);
+  Request whole = S::whole();
+  whole.shrink = Shrink::kAuto;
+  (void)story.ask(whole);
+  (void)story.claim(3);
+  story.use(3, mib(600));
+  EXPECT_EQ(minutes_pass(30), "");
+}
+
+TEST_F(Resizing, WhoWasRefusedMemoryKeepsAllByItself) {
+  run_third(Shrink::kAuto, mib(600));
+  for (int minute = 0; minute != 30; ++minute) {
+    (void)story.pass(minutes(1));
+    Sample sample{story.now.instant, story.now.instant, true, "", "", story.hardware, {}};
+    sample.charges = {{.lease = {0, 3}, .device = device(0), .charged = mib(600), .refused = 1}};
+    EXPECT_EQ(story.feed(Sampled{std::move(sample)}), "");
+  }
+  EXPECT_EQ(granted(3), gib(2));
+}
+
+TEST_F(Resizing, WhoWaitsToGrowDoesNotShrinkByItself) {
+  run_third(Shrink::kAuto, mib(600));
+  EXPECT_EQ(resize(3, gib(4), hours(1)), "");
+  EXPECT_EQ(minutes_pass(30), "");
+  EXPECT_EQ(story.end(1), "held 1; end 1; resize 3; held 3; ");
+}
+
+TEST_F(Resizing, WhatIsFrozenDoesNotShrinkByItself) {
+  run_third(Shrink::kAuto, mib(600));
+  (void)story.feed(Freeze{{++token}, {{1000}}, {3}});
+  const Transfer stop = story.last_move().value();
+  (void)story.feed(TransferDone{stop.lease, stop.number, {}});
+  EXPECT_EQ(minutes_pass(30), "");
+  EXPECT_EQ(granted(3), gib(2));
+}
+
+TEST_F(Resizing, WhoSuspendsGetsItsTimeAnew) {
+  run_third(Shrink::kAuto, mib(600));
+  (void)minutes_pass(9);
+  EXPECT_EQ(story.feed(Suspend{{++token}, {{1000}}, {3}}), "move out 3; ");
+  EXPECT_EQ(minutes_pass(2), "");
+  EXPECT_EQ(granted(3), gib(2));
+}
+
+TEST_F(Resizing, ThatItShrinksByItselfSurvivesARestart) {
+  run_third(Shrink::kAuto, mib(600));
+  (void)minutes_pass(9);
+  story.restart_from_snapshot({.order = Order::kFifo, .reserve = {}});
+  EXPECT_EQ(minutes_pass(10), "") << "its peak before is not known";
+  EXPECT_EQ(minutes_pass(1), "resize 3; ");
+  EXPECT_EQ(granted(3), mib(704));
 }
 
 }  // namespace

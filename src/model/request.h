@@ -48,6 +48,13 @@ constexpr auto words_of(OverBudget) {
       {{kFail, "fail"}, {kNotify, "notify"}, {kKill, "kill"}, {kSuspend, "suspend"}});
 }
 
+/// Whether a budget of which little is used falls by itself.
+enum class Shrink : std::uint8_t { kNever, kAuto };
+constexpr auto words_of(Shrink) {
+  using enum Shrink;
+  return make_words<Shrink>({{kNever, "never"}, {kAuto, "auto"}});
+}
+
 /// An index in PCI order, or an identity.
 using DeviceName = std::variant<std::uint32_t, DeviceId>;
 
@@ -68,6 +75,7 @@ struct Request {
   std::optional<Duration> ttl;       // A lease without a process, ended when it is not renewed.
   Leftovers leftovers = Leftovers::kWait;
   OverBudget over_budget = OverBudget::kNotify;
+  Shrink shrink = Shrink::kNever;
   bool may_yield = false;  // Its memory may be given to urgent requests.
   bool learned = false;    // As much as earlier runs of the command used, where that is known.
   std::vector<LeaseId> ancestors;  // Live leases that it is asked for inside of (--new-lease).
@@ -149,7 +157,13 @@ constexpr auto request_ways() {
           "It may be stopped, to wait in the queue and be started again by whoever supervises it; "
           "it has so long to end, a day at most.")
           .from(1)
-          .shown("As asked for; null: it may not be requeued."));
+          .shown("As asked for; null: it may not be requeued."),
+      field("shrink", &Request::shrink,
+            "auto: its budget falls to what it has used at most and a margin, when that has been "
+            "far less for ten minutes. Default: never.")
+          .left_out(side::kJournal)
+          .option("--shrink=HOW", "auto: give back what is far above its use; never is the default")
+          .shown(kAsAsked));
 }
 constexpr auto fields_of(Is<Request> auto*) {
   return request_terms() + request_ways();
