@@ -214,6 +214,25 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   }
 }
 
+// So a new field changes no record of those who do not ask for it.
+TEST(RecordJson, FieldThatIsLeftOutAtItsDefaultIsWrittenOtherwise) {
+  int count = 0;
+  for (const Request& request : {Request(), full_sample<Request>()}) {
+    Record record;
+    record.fact = RequestQueued{.request = request};
+    const std::string line = to_json(record);
+    for_each_field<Request, side::kJournal>([&](auto at) {
+      constexpr const auto& kField = decltype(at)::kField;
+      if (!kField.is_left_out(side::kJournal)) return;
+      const bool is_said = !(kField.place.get(request) == kField.place.get(Request()));
+      const std::string key = "\"" + std::string(kField.journal.text()) + "\":";
+      EXPECT_EQ(line.find(key) != std::string::npos, is_said) << line;
+      ++count;
+    });
+  }
+  EXPECT_GE(count, 2);
+}
+
 TEST(RecordJson, WhatFollowsOrIsFoundOutAgainIsNotKept) {
   Record record;
   record.fact = full_sample<LeaseRestored>();
