@@ -23,6 +23,7 @@ constexpr std::array kVerbs = {
     Verb{"estimate", "", "See", "how much memory training a model takes", run_estimate},
     Verb{"recommend", "", "See", "settings with which a model fits, with reasons", run_recommend},
     Verb{"history", "", "See", "how memory was used, and what became of leases", run_history},
+    Verb{"events", "", "See", "what happens, as it happens", run_events},
     Verb{"resize", "", "Control", "change the memory of a lease while it runs", run_resize},
     Verb{"checkpoint", "", "Control", "have a lease's program save itself", run_checkpoint},
     Verb{"pause", "", "Control", "move a lease's memory to the host, or stop its processes",

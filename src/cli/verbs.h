@@ -14,6 +14,7 @@ int run_config(Invocation& invocation);
 int run_daemon(Invocation& invocation);
 int run_doctor(Invocation& invocation);
 int run_estimate(Invocation& invocation);
+int run_events(Invocation& invocation);
 int run_export(Invocation& invocation);
 int run_fit(Invocation& invocation);
 int run_history(Invocation& invocation);

@@ -33,8 +33,16 @@ std::string encode_device(const DeviceView& device, bool simulated, const UserNa
   return answer_text(device, names, {.simulated = simulated});
 }
 
+Result<DeviceView> decode_device(std::string_view text) {
+  return read_answer<DeviceView>(text);
+}
+
 std::string encode_unmanaged(const UnmanagedNews& news, const UserNames& names) {
   return answer_text(news, names);
+}
+
+Result<UnmanagedNews> decode_unmanaged(std::string_view text) {
+  return read_answer<UnmanagedNews>(text);
 }
 
 std::string encode_why(const WhyView& why, const UserNames& names) {

@@ -63,6 +63,7 @@ Result<NamedDevices> decode_devices(std::string_view text);
 
 /// The event `device_pressure`.
 std::string encode_device(const DeviceView& device, bool simulated, const UserNames& names);
+Result<DeviceView> decode_device(std::string_view text);
 
 /// GET /v1/leases/{ref}/why, and the event `waiting`.
 struct NamedWhy {
@@ -71,6 +72,7 @@ struct NamedWhy {
 };
 /// The data of the events about unmanaged processes, which nobody here reads.
 std::string encode_unmanaged(const UnmanagedNews& news, const UserNames& names);
+Result<UnmanagedNews> decode_unmanaged(std::string_view text);
 
 std::string encode_why(const WhyView& why, const UserNames& names);
 Result<NamedWhy> decode_why(std::string_view text);

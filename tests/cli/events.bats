@@ -1,74 +1,77 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Actions on leases, and their authors: `berth history --events`, and the log of the daemon.
+# What happens, as it happens.
 load lib
 
-me=$(id -un)
-# told VERB: how often that was done, as the past has it.
-told() { berth history --events --json | jq --arg verb "$1" '[.items[] | select(.verb == $verb)] | length'; }
+# feed [OPTION]... [LEASE]: berth events in the background, its lines in $world/events.
+feed() {
+  berth events "$@" >"$world/events" 2>"$world/said" 3>&- &
+  feed=$!
+}
+# listens N: so many streams are open; `berth run` has one, too.
+listens() { [[ $(berth daemon status --json | command jq .counts.event_streams) == "$1" ]]; }
+tells() { grep -qF -- "$1" "$world/events"; }
 
-@test "what is done to a lease is told with who did it, whose it was and why; also after a restart" {
-  berth run -q -m 4G -n train -- sleep 1000 3>&- &
-  eventually state_is train held
-  berth pause train --mode freeze --reason "a demo" --for 1h
-  berth resume train
-  berth resize train -m 2G
-  berth cancel train
-  eventually state_is train ended
-  berth daemon reload
-  berth history --events --json | jq -e --arg me "$me" '.schema == "berth/audit/v1" and
-    [.items[].verb] == ["grant", "pause", "resume", "resize", "cancel", "end", "reload"] and
-    all(.items[0:6][]; .lease == 1 and .user == $me and .name == "train") and
-    all(.items[1:5][]; .by == $me) and .items[0].by == null and
-    .items[1].reason == "a demo, for 1h" and .items[3].reason == "2.0 GiB" and
-    .items[5].reason == "cancelled" and .items[6].lease == null and .items[6].by == $me'
-  kill -KILL "$(berth daemon status --json | jq .pid)"
-  [[ $(told cancel) == 1 ]]
-  run berth history --events
-  status_is 0
-  contains "a demo, for 1h"
-  contains "7 events, in UTC"
+@test "events tell of requests, grants and ends of all leases" {
+  berth status >"$world/status"
+  feed
+  eventually listens 1
+  berth run -q -m 8G -n train -- true
+  eventually tells "lease 1 (root/train) has 8.0 GiB on GPU 0"
+  eventually tells "lease 1 (root/train) has ended: ok"
+  berth run -q -m 12G -n long -- sleep 1000 3>&- &
+  eventually state_is long held
+  berth run -q -m 8G -n short -- true 3>&- &
+  eventually tells "(root/short) waits for 8.0 GiB"
+  berth cancel long
+  eventually tells "(root/long) has ended: cancelled"
+  kill -0 "$feed"
 }
 
-@test "events are asked for by lease, user and time, and are a table for programs too" {
-  berth run -q -m 1G -n one -- true
-  berth run -q -m 1G -n two -- true
-  berth history --events --lease 2 --json | jq -e '[.items[].verb] == ["grant", "end"] and
-    all(.items[]; .lease == 2)'
-  berth history --events --user "$me" --json | jq -e '.items | length == 4'
-  berth history --events --user 4294967294 --json | jq -e '.items | length == 0'
-  run berth history --events --user nobody-of-that-name
+@test "events of one lease end with it" {
+  berth run -q -m 8G -n train -- sleep 1000 3>&- &
+  eventually state_is train held
+  feed train
+  eventually tells "lease 1 (root/train) is held"
+  berth run -q -m 2G -n other -- true
+  berth resize train -m 4G
+  eventually tells "lease 1 (root/train) has 4.0 GiB now"
+  berth cancel train
+  wait "$feed"
+  tells "has ended: cancelled"
+  fails tells other
+}
+
+@test "for programs each event is an object in a line of its own" {
+  berth status >"$world/status"
+  feed --json
+  eventually listens 1
+  berth run -q -m 8G -n train -- true
+  ended() { jq -s -e 'any(.[]; .event == "ended" and .data.name == "train")' "$world/events"; }
+  eventually ended
+  jq -s -e 'any(.[]; .event == "granted" and (.time | test("Z$")) and
+    .data.vram_granted_bytes == 8589934592)' "$world/events"
+  [[ $(wc -l <"$world/events") == $(jq -s length "$world/events") ]]
+}
+
+@test "events go on when the daemon is started again" {
+  berth run -q -m 8G -n train -- sleep 1000 3>&- &
+  eventually state_is train held
+  feed
+  eventually listens 2
+  kill -KILL "$(berth daemon status --json | command jq .pid)"
+  eventually grep -qF "waiting for it" "$world/said"
+  berth status >"$world/status"
+  eventually grep -qF "is there again" "$world/said"
+  eventually listens 2
+  berth cancel train
+  eventually tells "has ended: cancelled"
+}
+
+@test "events of what is no lease, and in a form that has no lines, are refused" {
+  run berth events nothing
   status_is 66
-  run berth history --events --since 2026-01-01 --until 2026-01-02
-  contains "Nothing was done to any lease in that time."
-  run --separate-stderr berth history --events -o csv --fields verb,lease --no-header
-  [[ $(tr -d '\r' <<<"$output" | xargs) == "grant,1 end,1 grant,2 end,2" ]]
-  for words in "--user me" "--events --sessions" "--events --of lease"; do
-    # shellcheck disable=SC2086
-    run berth history $words
-    status_is 64
-  done
-}
-
-@test "the log of the daemon names who did it" {
-  berth run -q -m 1G -n train -- sleep 1000 3>&- &
-  eventually state_is train held
-  berth cancel train
-  logged() { berth daemon logs 2>&1 | grep -q "cancel lease 1 ($me/train) by $me"; }
-  eventually logged
-  berth daemon logs 2>&1 | grep -q "grant lease 1 ($me/train): 1.0 GiB"
-}
-
-@test "a lease that made room is told with the lease that it was for, and whose that is" {
-  berth run -q -m 12G -n idle --yield -- vram_user --bytes 4GiB --hold 600s >idle 2>&1 3>&- &
-  eventually grep -q holding idle
-  measured() { (($(berth show idle --json | jq '.devices[0].vram_used_bytes // 0') >= 4 << 30)); }
-  eventually measured
-  berth run -q -m 10G -n urgent -p urgent -- sleep 600 3>&- &
-  eventually state_is urgent held
-  berth history --events --json | jq -e --arg me "$me" '[.items[] | select(.verb == "preempt")] |
-    length == 1 and .[0].lease == 1 and .[0].by == null and .[0].reason == "for lease 2 (\($me)/urgent)"'
-  run berth history --events
-  contains "for lease 2 ($me/urgent)"
-  berth daemon logs 2>&1 | grep -q "preempt lease 1 ($me/idle): for lease 2 ($me/urgent)"
+  run berth events --csv
+  status_is 64
+  contains "as lines for people, or as JSON"
 }

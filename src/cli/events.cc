@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth events`: what happens, as it happens.
+#include "cli/render/events.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/checked.h"
+#include "cli/lease_words.h"
+#include "cli/output_mode.h"
+#include "cli/selection.h"
+#include "cli/verbs.h"
+#include "cli/watch_keys.h"
+#include "wire/request.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr Duration kTryAgainEvery = seconds(1);
+
+/// The stream of all events, or of one lease. A daemon that was restarted is asked again.
+class EventsFeed {
+ public:
+  EventsFeed(OutputMode& output_mode, std::optional<LeaseView> lease)
+      : output_mode_(output_mode), session_(output_mode.session()), lease_(std::move(lease)) {}
+
+  int run() {
+    while (begin() && follow()) {
+      complain("berth: the daemon does not answer; waiting for it\n");
+      while (!session_.client().reconnect().ok()) WatchKeys(false).wait(kTryAgainEvery);
+      complain("berth: the daemon is there again\n");
+    }
+    return session_.status();
+  }
+
+ private:
+  bool begin() {
+    client::HttpRequest question{.route = wire::Route::kEvents};
+    if (lease_) question = {.route = wire::Route::kLeaseEvents, .lease = reference_to(*lease_)};
+    const Status sent = session_.client().connection().send(question);
+    if (!sent.ok()) session_.fail(exit_code(sent.error().code), sent.error().message);
+    return sent.ok();
+  }
+
+  // True: the daemon was lost.
+  bool follow() {
+    while (true) {
+      const auto arrival = session_.client().connection().wait(Duration::max());
+      if (!arrival.ok()) return true;
+      if (const auto* answer = std::get_if<client::Answer>(&*arrival)) {
+        const wire::ApiError error = wire::decode_error(answer->body);
+        session_.fail(wire::exit_code(error.code), error.message);
+        return false;
+      }
+      const auto* event = std::get_if<wire::SseEvent>(&*arrival);
+      if (event == nullptr) return !has_ended_;
+      if (!show(*event)) return false;
+    }
+  }
+
+  // False: nobody reads any more.
+  bool show(const wire::SseEvent& event) {
+    const bool for_people = output_mode_.choice().is_for_people();
+    const RenderContext context = output_mode_.context();
+    has_ended_ = lease_ && event.event == to_text(wire::EventName::kEnded);
+    print(for_people ? event_line(event, context) : event_json(event, context));
+    return flush();
+  }
+
+  OutputMode& output_mode_;
+  DaemonSession& session_;
+  std::optional<LeaseView> lease_;
+  bool has_ended_ = false;  // The last event of its stream.
+};
+
+}  // namespace
+
+int run_events(Invocation& invocation) {
+  OutputMode output_mode(invocation);
+  std::string word;
+  invocation.about =
+      "Writes a line for each event of all leases, or of one, from now on: requests, grants and "
+      "ends, pauses, saves, use above a budget, alerts. Ends with the lease, or with Ctrl-C; when "
+      "the daemon is restarted it goes on. With -o json each line is a JSON object. The past is "
+      "told by berth history --events.";
+  invocation.examples = {{"berth events", "of all leases"},
+                         {"berth events train --json", "of one, for a program"}};
+  invocation.options.operand({.metavar = "LEASE", .help = "its number, name or handle"},
+                             store(word));
+  output_mode.declare(Watching::kNo);
+  if (const auto end = invocation.parse()) return *end;
+  const Format format = output_mode.choice().format;
+  if (format != Format::kTable && format != Format::kWide && format != Format::kJson &&
+      format != Format::kNdjson) {
+    return invocation.usage_error("events are written as lines for people, or as JSON");
+  }
+  if (!output_mode.open()) return output_mode.session().status();
+  std::optional<LeaseView> lease;
+  if (!word.empty()) {
+    const auto leases = select_leases(output_mode.session(), {word});
+    if (!leases || leases->empty()) return output_mode.session().status();
+    lease = leases->front();
+  }
+  return EventsFeed(output_mode, std::move(lease)).run();
+}
+
+}  // namespace berth::cli
