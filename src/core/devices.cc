@@ -56,14 +56,14 @@ void Devices::update(const DeviceSample& device, const Sample& sample) {
   account.index = device.index;
   account.model = device.model;
   if (!device.asleep || device.capacity > Bytes{}) account.capacity = device.capacity;
-  account.driver = device.driver_reserved.value_or(Bytes{});
+  account.driver = device.figures.driver_reserved.value_or(Bytes{});
   const Settings& settings = core_->settings();
   const auto own = settings.device_reserve.find(device.id);
   account.reserve = own == settings.device_reserve.end() ? settings.reserve : own->second;
   last.pci_bus = device.pci_bus;
   last.asleep = device.asleep;
   last.used = device.used;
-  last.driver_reserved = device.driver_reserved;
+  last.figures = device.figures;
   last.lists_processes = device.processes.has_value();
   last.ever_listed |= last.lists_processes;
   last.asked_at = sample.asked_at;

@@ -24,7 +24,7 @@ struct KnownDevice {
   bool asleep = false;
   Instant asked_at;
   std::optional<Bytes> used;
-  std::optional<Bytes> driver_reserved;
+  DeviceFigures figures;
   bool lists_processes = false;  // The driver lists them.
   bool ever_listed = false;      // It has listed them before.
   std::optional<Instant> sampled_at;

@@ -17,7 +17,7 @@ DeviceSample sampled(DeviceId id, std::uint32_t index) {
           .model = "Simulated",
           .capacity = gib(16),
           .used = Bytes{},
-          .driver_reserved = mib(100),
+          .figures = {.driver_reserved = mib(100)},
           .processes = std::vector<ProcessSample>{}};
 }
 

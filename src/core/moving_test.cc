@@ -149,7 +149,7 @@ TEST_F(Moving, WhatTheDriverRefusesToBringThereReturnsWhereItWas) {
 
 TEST_F(Moving, WhatHasGrownTooLargeForThatDeviceReturnsWhereItWas) {
   (void)move(1);
-  story.hardware[1].driver_reserved = gib(9);
+  story.hardware[1].figures.driver_reserved = gib(9);
   (void)story.second();
   EXPECT_THAT(transfer_done(), AllOf(HasSubstr("suspend 1"), HasSubstr("refuse not_moved")));
   EXPECT_THAT(story.refusal(), HasSubstr("it has 8.0 GiB by now, and GPU 1 has 7.0 GiB"));
@@ -306,7 +306,7 @@ TEST_F(Moving, WhatIsThereOfOneProcessIsNotTakenForWhatOthersHad) {
 // Nobody had looked since its budget fell, and so it might have had all of it; the driver told when
 // it was locked, and that is written down.
 TEST_F(Moving, WhatItHadIsKnownWhenTheDaemonStartsAnew) {
-  story.hardware[1].driver_reserved = gib(7);
+  story.hardware[1].figures.driver_reserved = gib(7);
   (void)story.second();
   (void)story.feed(Resize{{80}, {{1000}}, {1}, {Share::kBudget, gib(8)}});
   EXPECT_EQ(move(1), "move out 1; ");

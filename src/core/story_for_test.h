@@ -32,7 +32,7 @@ class Story {
                           .model = "Simulated",
                           .capacity = devices[i],
                           .used = Bytes{0},
-                          .driver_reserved = Bytes{0},
+                          .figures = {.driver_reserved = Bytes{0}},
                           .processes = std::vector<ProcessSample>{}};
       hardware.push_back(sample);
     }

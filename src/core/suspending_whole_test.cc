@@ -122,7 +122,7 @@ TEST_F(SuspendingWhole, WhatItHadBesideASmallerReserveItHasAgainAlone) {
 TEST_F(SuspendingWhole, OfWhichNobodyKnowsWhatLeftReturnsToAnEmptyDevice) {
   (void)suspend();
   (void)transfer_done();
-  story.hardware[0].driver_reserved = mib(300);
+  story.hardware[0].figures.driver_reserved = mib(300);
   (void)story.second();
   (void)resume();
   EXPECT_THAT(story.second() + story.second(), HasSubstr("move back 1"));

@@ -183,7 +183,7 @@ DeviceView Views::device(const Account& account, Now at) const {
     const bool current = account.seen && devices_->trouble().empty() && !view.asleep;
     if (current) {
       view.used = device->used;
-      view.driver_reserved = device->driver_reserved;
+      view.figures = device->figures;
       view.unmanaged = account.unmanaged;
       view.ignored = account.ignored;
       view.lists_processes = device->lists_processes;

@@ -6,9 +6,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/json_tree.h"
 #include "base/json_writer.h"
 #include "base/number.h"
@@ -21,16 +24,17 @@
 //   {"number":7,"simulated":false,"driver":"575.57","trouble":"",
 //    "processes":[[4711,812,1000,"python",null,true,4000,700,1,3]],
 //    "devices":[{"uuid":"GPU-…","index":0,"model":"…","pci_bus":"…","lost":false,"asleep":false,
-//                "trouble":"","capacity":17179869184,"used":1048576,"reserved":null,
-//                "processes":[4711,null]}]}
+//                "trouble":"","capacity":17179869184,"used":1048576,
+//                "vram_driver_bytes":null,"processes":[4711,null]}]}
+// Figures that nothing is computed from (DeviceFigures) are called as in answers to users.
 
 namespace berth::gpu {
 namespace {
 
 using Kind = JsonTree::Kind;
 
-Error corrupt(const char* what) {
-  return {Errc::kCorrupt, std::string("berth-probe: its line is no answer: ") + what};
+Error corrupt(std::string_view what) {
+  return {Errc::kCorrupt, "berth-probe: its line is no answer: " + std::string(what)};
 }
 
 std::string line_of(JsonWriter& writer) {
@@ -48,6 +52,22 @@ void write(JsonWriter& writer, const ProcessSample& process) {
   writer.end_array();
 }
 
+template <class T>
+void write_figure(JsonWriter& writer, std::optional<T> figure) {
+  if constexpr (std::is_same_v<T, Bytes>) {
+    writer.bytes(figure);
+  } else {
+    figure ? writer.number(*figure) : writer.null();
+  }
+}
+
+void write(JsonWriter& writer, const DeviceFigures& figures) {
+  for_each_field<DeviceFigures, side::kAnswer>([&](auto at) {
+    constexpr const auto& kField = decltype(at)::kField;
+    write_figure(writer.key(kField.wire.text()), kField.place.get(figures));
+  });
+}
+
 using ProcessTable = std::map<std::int32_t, ProcessSample>;
 
 void write(JsonWriter& writer, const DeviceSample& device, const ProcessTable& table) {
@@ -59,7 +79,7 @@ void write(JsonWriter& writer, const DeviceSample& device, const ProcessTable& t
   writer.key("trouble").text(device.trouble);
   writer.key("capacity").bytes(device.capacity);
   writer.key("used").bytes(device.used);
-  writer.key("reserved").bytes(device.driver_reserved);
+  write(writer, device.figures);
   writer.key("processes");
   if (!device.processes) {
     writer.null().end_object();
@@ -88,10 +108,10 @@ using Values = std::vector<Value>;
 // in its place: a caller reads on and asks once at the end.
 class Reader {
  public:
-  /// Null: all was as it must be.
-  const char* wrong() const { return wrong_; }
+  /// Empty: all was as it must be.
+  std::string_view wrong() const { return wrong_; }
 
-  std::uint64_t number(Value value, const char* name, std::uint64_t max = kAnyNumber) {
+  std::uint64_t number(Value value, std::string_view name, std::uint64_t max = kAnyNumber) {
     const bool is_number = value.node().kind == Kind::kNumber;
     const auto number = is_number ? parse_number<std::uint64_t>(value.node().text) : std::nullopt;
     if (!number || *number > max) {
@@ -100,24 +120,24 @@ class Reader {
     }
     return *number;
   }
-  std::int32_t pid(Value value, const char* name) {
+  std::int32_t pid(Value value, std::string_view name) {
     return static_cast<std::int32_t>(number(value, name, std::numeric_limits<std::int32_t>::max()));
   }
-  std::optional<Bytes> bytes(Value value, const char* name) {
+  std::optional<Bytes> bytes(Value value, std::string_view name) {
     if (value.is_null()) return std::nullopt;
     return Bytes{number(value, name)};
   }
-  bool truth(Value value, const char* name) {
+  bool truth(Value value, std::string_view name) {
     const Kind kind = value.node().kind;
     if (kind != Kind::kTrue && kind != Kind::kFalse) wrong_ = name;
     return kind == Kind::kTrue;
   }
-  std::string text(Value value, const char* name) {
+  std::string text(Value value, std::string_view name) {
     std::optional<std::string> text = text_of(value.node());
     if (!text) wrong_ = name;
     return std::move(text).value_or("");
   }
-  Values list(Value value, const char* name, std::size_t max) {
+  Values list(Value value, std::string_view name, std::size_t max) {
     if (value.node().kind != Kind::kArray) {
       wrong_ = name;
       return {};
@@ -133,10 +153,10 @@ class Reader {
     }
     return items;
   }
-  void reject(const char* what) { wrong_ = what; }
+  void reject(std::string_view what) { wrong_ = what; }
 
  private:
-  const char* wrong_ = nullptr;
+  std::string_view wrong_;
 };
 
 // Reads the fields of one object by their names, which stand in the order in which they are asked.
@@ -146,15 +166,17 @@ class Fields {
     if (object.node().kind != Kind::kObject) reader_.reject("not an object");
   }
 
-  std::uint64_t number(const char* name, std::uint64_t max = kAnyNumber) {
+  std::uint64_t number(std::string_view name, std::uint64_t max = kAnyNumber) {
     return reader_.number(field(name), name, max);
   }
-  std::optional<Bytes> bytes(const char* name) { return reader_.bytes(field(name), name); }
-  bool truth(const char* name) { return reader_.truth(field(name), name); }
-  std::string text(const char* name) { return reader_.text(field(name), name); }
-  Values list(const char* name, std::size_t max) { return reader_.list(field(name), name, max); }
+  std::optional<Bytes> bytes(std::string_view name) { return reader_.bytes(field(name), name); }
+  bool truth(std::string_view name) { return reader_.truth(field(name), name); }
+  std::string text(std::string_view name) { return reader_.text(field(name), name); }
+  Values list(std::string_view name, std::size_t max) {
+    return reader_.list(field(name), name, max);
+  }
   /// Where it is not null it is still to be read.
-  bool is_null(const char* name) {
+  bool is_null(std::string_view name) {
     const std::uint32_t before = next_;
     const bool is_null = field(name).is_null();
     if (!is_null) next_ = before;
@@ -162,7 +184,7 @@ class Fields {
   }
 
  private:
-  Value field(const char* name) {
+  Value field(std::string_view name) {
     static const JsonTree kNull = JsonTree::parse("null").value_or(JsonTree());
     const JsonTree& tree = *object_.tree;
     const bool is_object = object_.node().kind == Kind::kObject;
@@ -216,6 +238,24 @@ Identity read_identity(Value value, Reader& reader) {
           .pci_bus = fields.text("pci_bus")};
 }
 
+template <class T>
+void read_figure(Fields& fields, const FieldRules& rules, std::optional<T>& figure) {
+  const std::string_view name = rules.wire.text();
+  if constexpr (std::is_same_v<T, Bytes>) {
+    figure = fields.bytes(name);
+  } else if (!fields.is_null(name)) {
+    constexpr std::uint64_t kMost = std::numeric_limits<T>::max();
+    figure = static_cast<T>(fields.number(name, std::min(rules.max, kMost)));
+  }
+}
+
+void read_figures(Fields& fields, DeviceFigures& figures) {
+  for_each_field<DeviceFigures, side::kAnswer>([&](auto at) {
+    constexpr const auto& kField = decltype(at)::kField;
+    read_figure(fields, kField, kField.place.reach(figures));
+  });
+}
+
 DeviceSample read_device(Value value, const ProcessTable& table, Reader& reader) {
   Fields fields(value, reader);
   DeviceSample device;
@@ -233,7 +273,7 @@ DeviceSample read_device(Value value, const ProcessTable& table, Reader& reader)
   device.trouble = fields.text("trouble");
   device.capacity = {fields.number("capacity")};
   device.used = fields.bytes("used");
-  device.driver_reserved = fields.bytes("reserved");
+  read_figures(fields, device.figures);
   if (fields.is_null("processes")) return device;
   device.processes.emplace();
   const Values uses = fields.list("processes", 2 * kProcessesMax);
@@ -279,7 +319,7 @@ Result<Question> decode_question(std::string_view line) {
   for (const Value entry : fields.list("known", kDevicesMax)) {
     question.known.push_back(read_identity(entry, reader));
   }
-  if (reader.wrong() != nullptr) return corrupt(reader.wrong());
+  if (!reader.wrong().empty()) return corrupt(reader.wrong());
   return question;
 }
 
@@ -325,7 +365,7 @@ Result<Answer> decode_answer(std::string_view line) {
     const DeviceId id = answer.sample.devices.back().id;
     if (id != DeviceId{} && !seen.insert(id).second) reader.reject("a uuid that is listed twice");
   }
-  if (reader.wrong() != nullptr) return corrupt(reader.wrong());
+  if (!reader.wrong().empty()) return corrupt(reader.wrong());
   return answer;
 }
 

@@ -6,6 +6,8 @@
 #include <random>
 #include <string>
 
+#include "base/sample_for_test.h"
+
 namespace berth::gpu {
 namespace {
 
@@ -28,7 +30,7 @@ Answer some_answer() {
                             .pci_bus = "00000000:01:00.0",
                             .capacity = gib(16),
                             .used = gib(2),
-                            .driver_reserved = mib(256),
+                            .figures = full_sample<DeviceFigures>(),
                             .processes = std::vector{some_process(4711), some_process(4712)}},
                            {.id = {3, 4}, .index = 1, .lost = true, .trouble = "gone"},
                            {.index = 2, .asleep = true}};
@@ -49,6 +51,13 @@ void expect_same(const ProcessSample& a, const ProcessSample& b) {
   EXPECT_EQ(a.alive, b.alive);
 }
 
+void expect_same(const DeviceFigures& a, const DeviceFigures& b) {
+  for_each_field<DeviceFigures, side::kAnswer>([&](auto at) {
+    constexpr const auto& kField = decltype(at)::kField;
+    EXPECT_EQ(kField.place.get(a), kField.place.get(b)) << kField.wire.text();
+  });
+}
+
 void expect_same(const DeviceSample& a, const DeviceSample& b) {
   EXPECT_EQ(a.id, b.id);
   EXPECT_EQ(a.index, b.index);
@@ -59,7 +68,7 @@ void expect_same(const DeviceSample& a, const DeviceSample& b) {
   EXPECT_EQ(a.trouble, b.trouble);
   EXPECT_EQ(a.capacity, b.capacity);
   EXPECT_EQ(a.used, b.used);
-  EXPECT_EQ(a.driver_reserved, b.driver_reserved);
+  expect_same(a.figures, b.figures);
   ASSERT_EQ(a.processes.has_value(), b.processes.has_value());
   if (!a.processes) return;
   ASSERT_EQ(a.processes->size(), b.processes->size());

@@ -150,7 +150,7 @@ std::string Sampler::measure(nvml::Device device, Instant now, DeviceSample& sam
   if (!memory) return not_answering("the device's memory", memory.result);
   sample.capacity = memory.value.total;
   sample.used = memory.value.used;
-  sample.driver_reserved = memory.value.reserved;
+  sample.figures.driver_reserved = memory.value.reserved;
   if (!processes) return "";  // Under WSL, say: it is not the device that is in trouble.
   sample.processes.emplace();
   for (const ProcessFigure& figure : processes.value) {

@@ -40,7 +40,7 @@ TEST(Sampler, DevicesComeInPciOrderWithTheirFigures) {
   EXPECT_EQ(sample.devices[1].index, 1U);
   EXPECT_EQ(sample.devices[1].capacity, gib(24));
   EXPECT_EQ(sample.devices[1].used, gib(2));
-  EXPECT_EQ(sample.devices[1].driver_reserved, mib(256));
+  EXPECT_EQ(sample.devices[1].figures.driver_reserved, mib(256));
   EXPECT_EQ(sample.devices[1].processes->size(), 0U);
   EXPECT_NE(sample.devices[0].id, sample.devices[1].id);
 }
@@ -265,7 +265,7 @@ TEST(Sampler, AnOldDriverTellsLessAndThatIsAbsent) {
   EXPECT_FALSE(sample.simulated);
   ASSERT_EQ(sample.devices.size(), 3U);
   EXPECT_EQ(sample.devices[0].used, Bytes{600});
-  EXPECT_EQ(sample.devices[0].driver_reserved, std::nullopt);
+  EXPECT_EQ(sample.devices[0].figures.driver_reserved, std::nullopt);
   ASSERT_EQ(sample.devices[0].processes->size(), 200U);
   EXPECT_EQ(sample.devices[0].processes->at(0).used, std::nullopt);
   EXPECT_EQ(sample.devices[0].processes->at(7).used, Bytes{7});

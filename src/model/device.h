@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 
@@ -25,6 +26,15 @@ struct ProcessSample {
   bool alive = true;  // False where the driver still lists a pid that /proc no longer has.
 };
 
+/// Figures of a device that nothing is computed from on their way: the probe tells them by this
+/// table, the coordinator keeps those of the last sample, and answers have them.
+struct DeviceFigures {
+  std::optional<Bytes> driver_reserved = {};  // NVML v2 `reserved`; part of neither free nor used.
+};
+constexpr auto fields_of(Is<DeviceFigures> auto*) {
+  return fields({}, field("vram_driver", &DeviceFigures::driver_reserved, "By the driver itself."));
+}
+
 struct DeviceSample {
   DeviceId id;
   std::uint32_t index = 0;  // PCI order, as CUDA_DEVICE_ORDER=PCI_BUS_ID numbers them.
@@ -34,8 +44,8 @@ struct DeviceSample {
   bool asleep = false;  // Suspended by power management, and not woken to be asked.
   std::string trouble;  // For a person; empty if there is none.
   Bytes capacity;
-  std::optional<Bytes> used;             // By all processes; by the driver too, if not told apart.
-  std::optional<Bytes> driver_reserved;  // NVML v2 `reserved`; part of neither free nor used.
+  std::optional<Bytes> used;  // By all processes; by the driver too, if not told apart.
+  DeviceFigures figures = {};
   std::optional<std::vector<ProcessSample>> processes;  // Absent: the driver does not tell.
 };
 

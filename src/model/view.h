@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "model/device.h"
 #include "model/lease.h"
 
 namespace berth {
@@ -67,7 +68,7 @@ struct DeviceView {
   std::optional<Bytes>
       unmanaged;  // Used by processes of no lease, and what none can be charged for.
   Bytes ignored;  // Of that; held back from nobody, as configured.
-  std::optional<Bytes> driver_reserved;
+  DeviceFigures figures = {};
   Bytes reserve;    // Configured.
   Bytes held_back;  // max(reserve, unmanaged - ignored + driver)
   Bytes charged;    // Sum over leases.
@@ -102,7 +103,7 @@ constexpr auto fields_of(Is<DeviceView> auto*) {
       field("vram_ignored", &DeviceView::ignored,
             "Of the unmanaged use; granted to leases all the same, because policy.unmanaged is "
             "\"ignore\"."),
-      field("vram_driver", &DeviceView::driver_reserved, "By the driver itself."),
+      all_fields(&DeviceView::figures),
       field("vram_reserve", &DeviceView::reserve, "As configured."),
       field("vram_held_back", &DeviceView::held_back,
             "max(reserve, unmanaged - ignored + driver): kept from leases."),

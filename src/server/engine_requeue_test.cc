@@ -57,7 +57,7 @@ void use_too_much(S& story) {
        .model = "Simulated",
        .capacity = gib(16),
        .used = gib(9),
-       .driver_reserved = Bytes{},
+       .figures = {.driver_reserved = Bytes{}},
        .processes = {{{.process = S::process(101), .used = gib(9), .user = {1000}}}}});
   story.engine.sampled(story.now, sample);
 }

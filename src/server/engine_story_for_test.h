@@ -152,7 +152,7 @@ class EngineStory {
                               .model = "Simulated",
                               .capacity = gib(16),
                               .used = unmanaged_processes,
-                              .driver_reserved = Bytes{},
+                              .figures = {.driver_reserved = Bytes{}},
                               .processes = std::vector<ProcessSample>{}});
     answered_ = world.questions;
     engine.sampled(now, sample);

@@ -72,7 +72,7 @@ class HistoryRecorderTest : public testing::Test {
     sample.devices.push_back({.id = kOneCard,
                               .capacity = gib(16),
                               .used = used,
-                              .driver_reserved = Bytes{},
+                              .figures = {.driver_reserved = Bytes{}},
                               .processes = std::move(processes)});
     step(core::Sampled{sample});
     if (record) recorder_->sampled(sample, coordinator_, now_);

@@ -99,7 +99,7 @@ class ServiceTest : public ::testing::Test {
     sample.devices.push_back({.id = {0xd0, 1},
                               .capacity = gib(16),
                               .used = Bytes{},
-                              .driver_reserved = Bytes{},
+                              .figures = {.driver_reserved = Bytes{}},
                               .processes = std::vector<ProcessSample>{}});
     engine_.sampled(service_.now(), sample);
   }

@@ -12,7 +12,7 @@ Device device(std::uint64_t number) {
   return {.id = {number, 1, false},
           .model = "GPU",
           .capacity = gib(16),
-          .driver_reserved = {},
+          .figures = {},
           .lost = false,
           .uses = {}};
 }

@@ -34,7 +34,7 @@ class AttemptTest : public testing::Test {
       all.push_back({.id = {kGpu.high + i, kGpu.low, false},
                      .model = "GPU",
                      .capacity = gib(16),
-                     .driver_reserved = {},
+                     .figures = {},
                      .lost = false,
                      .uses = {}});
     }

@@ -228,7 +228,7 @@ Sample Devices::look() const {
       continue;
     }
     seen.used = device.used();
-    seen.driver_reserved = device.driver_reserved;
+    seen.figures = device.figures;
     seen.processes.emplace();
     for (const Use& use : device.uses) {
       ProcessSample process{.process = use.process, .used = use.bytes, .user = use.user};

@@ -35,7 +35,7 @@ struct Device {
   DeviceId id;
   std::string model;
   Bytes capacity;
-  std::optional<Bytes> driver_reserved;
+  DeviceFigures figures = {};
   bool lost = false;
   std::vector<Use> uses;
 
@@ -43,7 +43,9 @@ struct Device {
   Bytes used_by(Process process) const;
   Bytes used_by(Handle lease) const;
   /// What allocations can have altogether.
-  Bytes usable() const { return saturating_sub(capacity, driver_reserved.value_or(Bytes{})); }
+  Bytes usable() const {
+    return saturating_sub(capacity, figures.driver_reserved.value_or(Bytes{}));
+  }
 };
 
 /// How long the driver takes to free the memory of what has ended.

@@ -21,7 +21,7 @@ class DevicesTest : public testing::Test {
                   {{.id = {1, 2, false},
                     .model = "GPU",
                     .capacity = gib(16),
-                    .driver_reserved = {},
+                    .figures = {},
                     .lost = false,
                     .uses = {}}},
                   {}};

@@ -51,7 +51,7 @@ class LeftBehind : public testing::Test {
     return {{.id = kGpu,
              .model = "GPU",
              .capacity = gib(16),
-             .driver_reserved = {},
+             .figures = {},
              .lost = false,
              .uses = {}}};
   }

@@ -128,8 +128,8 @@ bool never_fits(const Observations& observations, const Request& request) {
   std::vector<std::string> models;
   for (std::size_t i = 0; i < observations.devices.count(); ++i) {
     const Device& device = observations.devices.at(i);
-    const Bytes reserve =
-        std::max(observations.reserve_on(device.id), device.driver_reserved.value_or(Bytes{}));
+    const Bytes reserve = std::max(observations.reserve_on(device.id),
+                                   device.figures.driver_reserved.value_or(Bytes{}));
     const Bytes room = saturating_sub(device.capacity, reserve);
     const bool fits = room > Bytes{} && request.vram <= room;
     if (fits && may_be_on(request, device.id, i)) models.push_back(device.model);
@@ -362,7 +362,7 @@ std::string check_resume(const Observations& observations, const ReferenceLease&
 std::string check_out_of_memory(const Observations& observations, std::size_t index) {
   const Device& device = observations.devices.at(index);
   if (device.lost) return {};
-  Bytes others = device.driver_reserved.value_or(Bytes{});
+  Bytes others = device.figures.driver_reserved.value_or(Bytes{});
   for (const Use& use : device.uses) {
     const Handle handle = use.lease.value_or(Handle{});
     const ReferenceLease* lease = observations.journal.find(handle);

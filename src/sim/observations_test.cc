@@ -26,12 +26,8 @@ class AboveItsBudget : public testing::Test {
     apply(RequestQueued{kWaits, {7, 2}, {1000}, {}, {.vram = gib(9)}});
   }
   static Device gpu() {
-    return {.id = kGpu,
-            .model = "GPU",
-            .capacity = gib(16),
-            .driver_reserved = {},
-            .lost = false,
-            .uses = {}};
+    return {
+        .id = kGpu, .model = "GPU", .capacity = gib(16), .figures = {}, .lost = false, .uses = {}};
   }
   void apply(const Fact& fact) {
     const Record record{++sequence, {seconds(10).ns}, {}, fact};

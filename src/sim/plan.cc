@@ -27,9 +27,10 @@ std::vector<Device> draw_devices(Random& random) {
     devices.push_back({.id = draw_device_id(random),
                        .model = "sim-" + std::to_string(capacity.value >> 30U),
                        .capacity = capacity,
-                       .driver_reserved = std::nullopt,
+                       .figures = {},
                        .uses = {}});
-    if (random.chance(300)) devices.back().driver_reserved = random.between(mib(100), mib(700));
+    if (random.chance(300))
+      devices.back().figures.driver_reserved = random.between(mib(100), mib(700));
   }
   return devices;
 }

@@ -40,11 +40,7 @@ class Told : private Gate {
     while (context.clock.instant() < end) context.clock.step();
   }
   static Device gpu() {
-    return {.id = {1, 2, false},
-            .model = "GPU",
-            .capacity = gib(16),
-            .driver_reserved = {},
-            .uses = {}};
+    return {.id = {1, 2, false}, .model = "GPU", .capacity = gib(16), .figures = {}, .uses = {}};
   }
   static LeaseView view() {
     LeaseView view{.id = {1}, .handle = {7, 7}};

@@ -61,7 +61,7 @@ TEST(Answers, UnknownFigureOfADeviceIsNull) {
   lost.capacity.reset();
   lost.used.reset();
   lost.unmanaged.reset();
-  lost.driver_reserved.reset();
+  lost.figures.driver_reserved.reset();
   lost.sample_age.reset();
   lost.unmanaged_processes[0].used.reset();
   const std::string text = encode_devices({.items = {lost}}, samples::names());

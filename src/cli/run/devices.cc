@@ -153,7 +153,7 @@ std::optional<Bytes> largest_budget(std::span<const LeasePart> parts,
     const auto device = std::ranges::find(devices, part.device, &DeviceView::id);
     const std::optional<Bytes> capacity = device == devices.end() ? std::nullopt : device->capacity;
     if (!capacity) return std::nullopt;
-    const Bytes kept = std::max(device->reserve, device->driver_reserved.value_or(Bytes{}));
+    const Bytes kept = std::max(device->reserve, device->figures.driver_reserved.value_or(Bytes{}));
     const Bytes here = saturating_sub(*capacity, kept);
     largest = std::min(largest.value_or(here), here);
   }

@@ -119,10 +119,10 @@ TEST(LargestBudget, IsWhatTheSmallestOfTheDevicesCouldGrantAlone) {
   std::vector<DeviceView> devices = two_devices();
   devices[0].capacity = gib(16);
   devices[0].reserve = mib(512);
-  devices[0].driver_reserved = mib(300);
+  devices[0].figures.driver_reserved = mib(300);
   devices[0].charged = gib(9);  // That others have some of it now is another matter.
   devices[1].capacity = gib(24);
-  devices[1].driver_reserved = gib(1);
+  devices[1].figures.driver_reserved = gib(1);
   const LeasePart first{.device = kFirst, .index = 0};
   const LeasePart second{.device = kSecond, .index = 1};
   EXPECT_EQ(largest_budget(std::vector{first}, devices), mib(15872));
