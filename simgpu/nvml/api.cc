@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated NVML. Utilisation and temperature are not simulated and say so; a caller shows them
-// as unknown. Any thread may call these.
+// The simulated NVML. Utilisation is what was set; that, temperature and power are else not
+// supported, and a caller shows them as unknown. Any thread may call these.
 #include "simgpu/nvml/api.h"
 
 #include <algorithm>
@@ -264,7 +264,12 @@ nvml::Return nvmlDeviceGetMPSComputeRunningProcesses_v3(nvml::Device device, uns
 }
 
 nvml::Return nvmlDeviceGetUtilizationRates(nvml::Device device, nvml::Utilization* rates) {
-  return on_device(device, rates, [](World&, std::uint32_t) { return nvml::kNotSupported; });
+  return on_device(device, rates, [&](World& world, std::uint32_t index) {
+    const UtilizationRates set = world.file().devices[index].utilization;
+    if (!set.is_told) return nvml::kNotSupported;
+    *rates = {.gpu = set.computing, .memory = set.copying};
+    return nvml::kSuccess;
+  });
 }
 
 nvml::Return nvmlDeviceGetTemperature(nvml::Device device, unsigned int /*sensor*/,

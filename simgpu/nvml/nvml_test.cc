@@ -77,6 +77,24 @@ TEST(Nvml, DevicesAreThoseOfTheWorldInPciOrderWhateverIsVisible) {
             }));
 }
 
+TEST(Nvml, UtilizationIsWhatWasSetAndElseNotSupported) {
+  const TemporaryWorld temporary("2x16GiB");
+  World world = temporary.open();
+  const auto rates_of = [](unsigned int index, unsigned int gpu, unsigned int memory) {
+    return in_child([&] {
+      nvml::Utilization rates{};
+      REQUIRE_OK(nvmlInit_v2());
+      REQUIRE_OK(nvmlDeviceGetUtilizationRates(device(index), &rates));
+      REQUIRE(rates.gpu == gpu && rates.memory == memory);
+    });
+  };
+  world.file().devices[1].utilization = {.computing = 87, .copying = 40, .is_told = true};
+  EXPECT_EQ(0, rates_of(1, 87, 40));
+  EXPECT_NE(0, rates_of(0, 0, 0));
+  world.file().devices[0].utilization = {.is_told = true};
+  EXPECT_EQ(0, rates_of(0, 0, 0));
+}
+
 TEST(Nvml, MemoryIsWhatProcessesOthersAndTheDriverHave) {
   const TemporaryWorld temporary("1x16GiB,reserved=512MiB");
   World world = temporary.open();

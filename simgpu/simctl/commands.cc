@@ -176,6 +176,24 @@ Result<std::string> mode(World& world, Words words) {
   return std::string();
 }
 
+Result<std::uint8_t> parse_percent(const std::string& text) {
+  TRY(number, take_number<std::uint8_t>(text));
+  if (number > 100) return Error{Errc::kInvalid, "'" + text + "' is more than 100 percent"};
+  return number;
+}
+
+Result<std::string> utilization(World& world, Words words) {
+  TRY(device, parse_device(world, words[0]));
+  UtilizationRates rates;
+  if (words[1] != "off") {
+    TRY(computing, parse_percent(words[1]));
+    TRY(copying, parse_percent(words.size() > 2 ? words[2] : words[1]));
+    rates = {.computing = computing, .copying = copying, .is_told = true};
+  }
+  world.file().devices[device].utilization = rates;
+  return std::string();
+}
+
 Result<std::string> lose(World& world, Words words) {
   TRY(device, parse_device(world, words[0]));
   world.file().devices[device].lost = 1;
@@ -231,6 +249,8 @@ constexpr Command kCommands[] = {
     {"checkpoint-memory", "SIZE", "the host has that much memory for what is saved", 1, 1,
      &checkpoint_memory},
     {"mode", "DEVICE usual|mig|mps", "how the device is shared", 2, 2, &mode},
+    {"utilization", "DEVICE PERCENT|off [PERCENT]",
+     "how busy the device is, and its memory; off: the driver does not tell", 2, 3, &utilization},
     {"reserved", "DEVICE SIZE", "the driver keeps that much of it for itself", 2, 2, &reserved},
 };
 

@@ -67,6 +67,19 @@ TEST(Simctl, CapacityMayShrinkBelowWhatIsUsed) {
   EXPECT_EQ(world.figures(0).free, gib(13));
 }
 
+TEST(Simctl, UtilizationIsSetInPercentOrNotTold) {
+  const TemporaryWorld temporary("1x16GiB");
+  World world = temporary.open();
+  EXPECT_TRUE(shown(world)["devices"][0]["utilization"].is_null());
+  ASSERT_TRUE(runs(world, {"utilization", "0", "87", "40"}));
+  EXPECT_EQ(shown(world)["devices"][0]["utilization"]["gpu"], 87);
+  EXPECT_EQ(shown(world)["devices"][0]["utilization"]["memory"], 40);
+  EXPECT_FALSE(runs(world, {"utilization", "0", "101"}));
+  EXPECT_FALSE(runs(world, {"utilization", "1", "10"}));
+  ASSERT_TRUE(runs(world, {"utilization", "0", "off"}));
+  EXPECT_TRUE(shown(world)["devices"][0]["utilization"].is_null());
+}
+
 TEST(Simctl, FaultsAreSetAndShown) {
   const TemporaryWorld temporary("1x16GiB");
   World world = temporary.open();

@@ -20,6 +20,11 @@ Json process_json(const ProcessFigures& process) {
           {"ended", process.ended}};
 }
 
+Json utilization_json(UtilizationRates rates) {
+  if (!rates.is_told) return nullptr;
+  return {{"gpu", rates.computing}, {"memory", rates.copying}};
+}
+
 Json device_json(World& world, std::uint32_t index) {
   const DeviceState& device = world.file().devices[index];
   const DeviceFigures figures = world.figures(index);
@@ -39,6 +44,7 @@ Json device_json(World& world, std::uint32_t index) {
           {"unmanaged_bytes", world.unmanaged_used(index).value},
           {"lost", world.is_lost(index)},
           {"mode", kModeNames[static_cast<std::size_t>(device.mode.load())]},
+          {"utilization", utilization_json(device.utilization.load())},
           {"processes", std::move(processes)}};
 }
 

@@ -14,7 +14,7 @@
 namespace berth::simgpu {
 
 constexpr std::uint64_t kMagic = 0x4d49534854524542;  // "BERTHSIM"
-constexpr std::uint32_t kLayout = 3;
+constexpr std::uint32_t kLayout = 4;
 constexpr std::uint32_t kEventsMax = 8192;
 constexpr std::uint32_t kUnmanagedSlot = 0;
 constexpr std::int32_t kUnmanagedPid = 4194303;  // Linux gives pids below 2^22; this one last.
@@ -25,6 +25,14 @@ constexpr std::uint32_t kHostMemory = kDevicesMax;
 /// How a device is shared, where the driver then refuses what it can do elsewhere.
 enum class DeviceMode : std::uint32_t { kUsual, kMig, kMps };
 
+/// Of the time, in percent, as NVML tells it.
+struct UtilizationRates {
+  std::uint8_t computing = 0;
+  std::uint8_t copying = 0;
+  bool is_told = false;
+  std::uint8_t unused = 0;
+};
+
 struct alignas(64) DeviceState {
   std::array<std::uint8_t, 16> uuid;  // Written once, like the model.
   std::array<char, kModelLengthMax + 1> model;
@@ -33,6 +41,7 @@ struct alignas(64) DeviceState {
   std::atomic<std::uint64_t> reserved_blocks;  // berth-simctl.
   std::atomic<std::uint32_t> lost;             // berth-simctl.
   std::atomic<DeviceMode> mode;                // berth-simctl.
+  std::atomic<UtilizationRates> utilization;   // berth-simctl.
 };
 
 /// The checkpoint calls, in this order in CheckpointState and FaultState.
@@ -130,5 +139,6 @@ struct WorldFile {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<UtilizationRates>::is_always_lock_free);
 
 }  // namespace berth::simgpu

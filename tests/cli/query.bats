@@ -31,6 +31,12 @@ csv() { berth query "$@" --format=csv,noheader,nounits; }
   [[ $(csv --query-compute-apps=pid) == "$pid" ]] # It draws, and computes nothing.
 }
 
+@test "a GPU is as busy as its driver tells" {
+  [[ $(csv --query-gpu=utilization.gpu,utilization.memory) == "[N/A], [N/A]" ]]
+  berth-simctl utilization 0 87 40
+  [[ $(csv --query-gpu=utilization.gpu,utilization.memory) == "87, 40" ]]
+}
+
 @test "mistakes end as nvidia-smi's do" {
   run berth query --query-gpu=index,speed --format=csv
   status_is 2
