@@ -151,6 +151,10 @@ std::string Sampler::measure(nvml::Device device, Instant now, DeviceSample& sam
   sample.capacity = memory.value.total;
   sample.used = memory.value.used;
   sample.figures.driver_reserved = memory.value.reserved;
+  if (const NvmlAnswer<nvml::Utilization> rates = nvml_->utilization(device)) {
+    sample.figures.gpu_utilization = rates.value.gpu;
+    sample.figures.memory_utilization = rates.value.memory;
+  }
   if (!processes) return "";  // Under WSL, say: it is not the device that is in trouble.
   sample.processes.emplace();
   for (const ProcessFigure& figure : processes.value) {

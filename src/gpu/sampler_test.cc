@@ -30,6 +30,7 @@ const SetClock kClock;
 TEST(Sampler, DevicesComeInPciOrderWithTheirFigures) {
   const TestWorld world("1x16GiB:RTX-5080,1x24GiB,reserved=256MiB");
   world.set({"unmanaged", "1", "2GiB", "unlisted"});
+  world.set({"utilization", "1", "87", "40"});
   const Sample sample = Sampler(simulated(), kClock).sample();
   EXPECT_EQ(sample.trouble, "");
   EXPECT_TRUE(sample.simulated);
@@ -41,6 +42,9 @@ TEST(Sampler, DevicesComeInPciOrderWithTheirFigures) {
   EXPECT_EQ(sample.devices[1].capacity, gib(24));
   EXPECT_EQ(sample.devices[1].used, gib(2));
   EXPECT_EQ(sample.devices[1].figures.driver_reserved, mib(256));
+  EXPECT_EQ(sample.devices[1].figures.gpu_utilization, 87);
+  EXPECT_EQ(sample.devices[1].figures.memory_utilization, 40);
+  EXPECT_EQ(sample.devices[0].figures.gpu_utilization, std::nullopt);
   EXPECT_EQ(sample.devices[1].processes->size(), 0U);
   EXPECT_NE(sample.devices[0].id, sample.devices[1].id);
 }

@@ -30,9 +30,18 @@ struct ProcessSample {
 /// table, the coordinator keeps those of the last sample, and answers have them.
 struct DeviceFigures {
   std::optional<Bytes> driver_reserved = {};  // NVML v2 `reserved`; part of neither free nor used.
+  // Percent of the time of the driver's last look back, which lasts a second at most.
+  std::optional<std::uint32_t> gpu_utilization = {};
+  std::optional<std::uint32_t> memory_utilization = {};
 };
 constexpr auto fields_of(Is<DeviceFigures> auto*) {
-  return fields({}, field("vram_driver", &DeviceFigures::driver_reserved, "By the driver itself."));
+  return fields({}, field("vram_driver", &DeviceFigures::driver_reserved, "By the driver itself."),
+                field("gpu_utilization_percent", &DeviceFigures::gpu_utilization,
+                      "Of the last second or less, how long something was computed.")
+                    .to(100),
+                field("memory_utilization_percent", &DeviceFigures::memory_utilization,
+                      "Of the same time, how long its memory was read or written.")
+                    .to(100));
 }
 
 struct DeviceSample {

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kBarCells = 14;
 constexpr std::size_t kQueueShown = 5;  // By `status`; `berth queue` shows all.
 constexpr std::size_t kReasonIndent = 6;
+constexpr std::size_t kBusyColumn = 4;  // Of devices.
 constexpr Duration kSampleOld = seconds(5);
 
 std::size_t cells_of(Bytes part, Bytes whole) {
@@ -68,6 +69,11 @@ Cell health_of(const DeviceView& device, const RenderContext& context) {
   return cell;
 }
 
+std::string busy_text(const DeviceView& device) {
+  const std::optional<std::uint32_t> percent = device.figures.gpu_utilization;
+  return percent ? std::to_string(*percent) + " % busy" : "";
+}
+
 std::vector<Cell> row_of(const DeviceView& device, const RenderContext& context) {
   const std::string unit = device.capacity ? " GiB" : "";
   return {
@@ -75,10 +81,20 @@ std::vector<Cell> row_of(const DeviceView& device, const RenderContext& context)
       {escape_control(device.model, context.charset)},
       {bar_of(device, context)},
       {in_gib(device.used, context) + " / " + in_gib(device.capacity, context) + unit},
+      {busy_text(device)},
       {"granted " + in_gib(device.granted, context) + " GiB"},
       {"grantable " + in_gib(device.grantable, context) + " GiB"},
       health_of(device, context),
   };
+}
+
+void drop_if_empty(Table& table, std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  const bool empty = std::ranges::all_of(
+      table.rows, [&](const std::vector<Cell>& row) { return row[column].text.empty(); });
+  if (!empty) return;
+  table.columns.erase(table.columns.begin() + at);
+  for (std::vector<Cell>& row : table.rows) row.erase(row.begin() + at);
 }
 
 std::vector<Cell> row_of(const Waiting& waiting, const RenderContext& context) {
@@ -151,6 +167,7 @@ std::string device_lines(std::span<const DeviceView> devices, const RenderContex
                   {.shrinks_to = 12, .importance = 5},
                   {.importance = 2},
                   {.align = kRight},
+                  {.align = kRight, .importance = 1},
                   {.importance = 3},
                   {.importance = 6},
                   {}},
@@ -163,6 +180,7 @@ std::string device_lines(std::span<const DeviceView> devices, const RenderContex
     troubles += "  GPU " + std::to_string(device.index) + ": " +
                 escape_control(device.trouble, context.charset) + "\n";
   }
+  drop_if_empty(table, kBusyColumn);
   return render(std::move(table), context.width, context.charset) + troubles;
 }
 

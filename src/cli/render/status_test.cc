@@ -83,6 +83,18 @@ TEST(Status, UnknownFiguresAreADashNeverZero) {
   EXPECT_THAT(device_lines(std::vector{device}, context()), HasSubstr("– / –"));
 }
 
+TEST(Status, HowBusyADeviceIsStandsWhereItIsKnownAndThereIsRoom) {
+  std::vector<DeviceView> devices = {sample::device(), sample::device()};
+  EXPECT_THAT(device_lines(devices, context()), Not(HasSubstr("busy")));
+  devices[1].figures.gpu_utilization = 7;
+  EXPECT_THAT(device_lines(devices, context()),
+              HasSubstr("11.9 / 15.9 GiB          granted 14.0 GiB  grantable 1.4 GiB  healthy\n"));
+  EXPECT_THAT(device_lines(devices, context()), HasSubstr("GiB  7 % busy  granted"));
+  RenderContext narrow = context();
+  narrow.width = 80;
+  EXPECT_THAT(device_lines(devices, narrow), Not(HasSubstr("busy")));
+}
+
 TEST(Status, EachColourStandsBesideAWord) {
   RenderContext coloured = context();
   coloured.charset.colour = true;
