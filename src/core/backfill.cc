@@ -59,7 +59,8 @@ Bytes passed_sum(const Account& account, const State& state, const Lease& waitin
     const Lease* lease = state.find(id);
     const Held* held = lease == nullptr ? nullptr : lease->granted();
     if (held == nullptr) continue;
-    const bool passed = held->passed_others && held->granted_sequence > waiting.queued_sequence;
+    const bool passed =
+        held->granted.passed_others && held->granted.sequence > waiting.queued_sequence;
     if (passed || id == waiting.id) sum += entry.charge;
   }
   return sum;

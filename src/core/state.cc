@@ -111,9 +111,7 @@ struct State::Applier {
     if (found == nullptr || !found->waiting() || fact.parts.empty()) return false;
     Held held;
     held.parts = fact.parts;
-    held.granted = {.at = record.at, .wall = record.wall};
-    held.granted_sequence = record.sequence;
-    held.passed_others = fact.passed_others;
+    held.granted = {record.at, record.wall, record.sequence, fact.passed_others};
     held.runs_since = record.at;
     found->state = std::move(held);
     self.charge_share(*found, record.at, 1);

@@ -73,11 +73,16 @@ struct Moment {
   UnixMs wall;
 };
 
+struct Grant {
+  Instant at;
+  UnixMs wall;
+  std::uint64_t sequence = 0;
+  bool passed_others = false;
+};
+
 struct Held {
   std::vector<Part> parts;
-  Moment granted;
-  std::uint64_t granted_sequence = 0;
-  bool passed_others = false;
+  Grant granted;
   Instant runs_since;  // It was granted, or came back the last time.
   bool claimed = false;
   std::optional<Process> command;

@@ -22,9 +22,9 @@ Held held_of(const LeaseRestored& fact) {
   for (const LeasePart& part : view.parts) held.parts.push_back({part.device, part.granted});
   held.granted.at = fact.granted_instant.value_or(fact.queued_instant);
   held.granted.wall = view.started_at.value_or(view.queued_at);
-  held.granted_sequence = fact.granted_sequence;
+  held.granted.sequence = fact.granted_sequence;
   held.runs_since = fact.runs_since.value_or(held.granted.at);
-  held.passed_others = fact.passed_others;
+  held.granted.passed_others = fact.passed_others;
   held.claimed = fact.claimed;
   held.command = view.command;
   held.command_ended = fact.command_ended;
@@ -140,9 +140,9 @@ std::vector<Record> State::snapshot(Instant now) const {
     }
     if (const Held* held = lease.granted()) {
       fact.granted_instant = held->granted.at;
-      fact.granted_sequence = held->granted_sequence;
+      fact.granted_sequence = held->granted.sequence;
       fact.runs_since = held->runs_since;
-      fact.passed_others = held->passed_others;
+      fact.passed_others = held->granted.passed_others;
       fact.claimed = held->claimed;
       fact.command_ended = held->command_ended;
       fact.departed = held->departed;
