@@ -104,6 +104,7 @@ void Coordinator::Impl::forget_run(LeaseId id) {
   confirmations.forget(id);
   membership.forget_run(id);
   unmanaged.forget(id);
+  idle.forget(id);
   progress.forget(id);
   pressure.forget(id);
   presence.forget(id);
@@ -141,6 +142,7 @@ void Coordinator::Impl::on(const Sampled& event) {
                      lifecycle, escalation);
     }
     unmanaged.look(sample);
+    idle.look(sample);
     pressure.update(sample);
     escalation.escalate(sample);
     lifecycle.settle_with(sample);

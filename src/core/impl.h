@@ -15,6 +15,7 @@
 #include "core/displaced.h"
 #include "core/escalation.h"
 #include "core/explainer.h"
+#include "core/idle_watch.h"
 #include "core/indexes.h"
 #include "core/ledger.h"
 #include "core/left_alone.h"
@@ -47,6 +48,7 @@ struct Coordinator::Impl final : Decider {
   Membership membership{*this};
   Attribution attribution{*this, ledger, devices, confirmations, membership};
   UnmanagedWatch unmanaged{*this, ledger, attribution};
+  IdleWatch idle{*this, ledger, attribution};
   ProgressReports progress{*this};
   PressureMonitor pressure{*this, devices, attribution};
   Presence presence{*this, indexes};
@@ -65,8 +67,8 @@ struct Coordinator::Impl final : Decider {
   Escalation escalation{*this, devices,   indexes,   attribution, pressure,
                         saves, transfers, displaced, requeuing,   lifecycle};
   Scheduler scheduler{*this, ledger, indexes, presence, resizing, transfers, slices, yielding};
-  Views views{*this,    ledger,    devices,   attribution, unmanaged, progress,
-              pressure, transfers, displaced, left_alone,  slices};
+  Views views{*this,    ledger,   devices,   attribution, unmanaged,  idle,
+              progress, pressure, transfers, displaced,   left_alone, slices};
   Explainer explainer{*this, ledger, indexes, admission, presence, slices, views};
   Requests requests{*this,    ledger,        devices,   admission,
                     presence, confirmations, lifecycle, explainer};

@@ -60,6 +60,9 @@ inline constexpr Duration kRequeueMargin = seconds(5);       // For it to come b
 // What comes of a measure within this is its outcome, beside the times that the lease was given.
 inline constexpr Duration kMeasureMargin = seconds(15);
 inline constexpr Duration kIdleAfter = minutes(5);  // Of use that has not changed since.
+// A lease is idle when it has rested for so long, with a look at it at least this often.
+inline constexpr Duration kIdleSettled = minutes(1);
+inline constexpr Duration kIdleLookMax = seconds(10);
 inline constexpr Duration kMovedWithin = minutes(5);
 inline constexpr std::size_t kCheckpointRequesters = 64;  // Of one save.
 inline constexpr std::size_t kRequeueRequesters = 64;     // Of one lease.

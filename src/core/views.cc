@@ -48,6 +48,7 @@ LeaseView Views::lease(LeaseId id, Now at) const {
   const std::set<std::int32_t>& left_alone = left_alone_->pids(id);
   view.left_alone.assign(left_alone.begin(), left_alone.end());
   view.halt = halt_of(*lease, at);
+  if (const auto since = idle_->since(id)) view.idle_since = wall_at(*since, at);
   if (view.pause && held != nullptr) view.pause->until = pause_end(*held, at);
   add_use(*lease, view);
   view.strays = unmanaged_->strays_of(id);

@@ -10,6 +10,7 @@
 #include "core/attribution.h"
 #include "core/decider.h"
 #include "core/devices.h"
+#include "core/idle_watch.h"
 #include "core/ledger.h"
 #include "core/part.h"
 #include "core/pressure_monitor.h"
@@ -25,7 +26,7 @@ namespace berth::core {
 class Views {
  public:
   Views(const Decider& core, const Ledger& ledger, const Devices& devices,
-        const Attribution& attribution, const UnmanagedWatch& unmanaged,
+        const Attribution& attribution, const UnmanagedWatch& unmanaged, const IdleWatch& idle,
         const ProgressReports& progress, const PressureMonitor& pressure,
         const Transfers& transfers, const Displaced& displaced, const LeftAlone& left_alone,
         const Slices& slices)
@@ -34,6 +35,7 @@ class Views {
         devices_(devices),
         attribution_(attribution),
         unmanaged_(unmanaged),
+        idle_(idle),
         progress_(progress),
         pressure_(pressure),
         transfers_(transfers),
@@ -63,6 +65,7 @@ class Views {
   Ref<const Devices> devices_;
   Ref<const Attribution> attribution_;
   Ref<const UnmanagedWatch> unmanaged_;
+  Ref<const IdleWatch> idle_;
   Ref<const ProgressReports> progress_;
   Ref<const PressureMonitor> pressure_;
   Ref<const Transfers> transfers_;

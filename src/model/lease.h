@@ -204,10 +204,11 @@ struct LeaseView {
   UnixMs queued_at;
   std::optional<UnixMs> started_at;
   std::optional<UnixMs> ended_at;
-  std::optional<UnixMs> expected_end;  // By eta, limit and progress; absent: unknown.
-  std::optional<UnixMs> expires_at;    // Of a lease without a process.
-  std::optional<UnixMs> turn_ends_at;  // Another lease waits for it, and it does then.
-  Duration waited;                     // In all, where it was requeued.
+  std::optional<UnixMs> expected_end;     // By eta, limit and progress; absent: unknown.
+  std::optional<UnixMs> expires_at;       // Of a lease without a process.
+  std::optional<UnixMs> turn_ends_at;     // Another lease waits for it, and it does then.
+  std::optional<UnixMs> idle_since = {};  // Absent: it is not idle, or not known to be.
+  Duration waited;                        // In all, where it was requeued.
   Checkpoints checkpoints;
   std::vector<MeasureTaken> measures;  // The last of each kind, in order of their numbers.
   std::uint32_t restarts = 0;          // How often its command was started again.
@@ -360,6 +361,10 @@ constexpr auto lease_times() {
       field("expires", &L::expires_at, "When a lease without a command ends unless it is renewed."),
       told("turn_ends", &L::turn_ends_at,
            "When its turn ends for another slice; null while none waits for that."),
+      told(
+          "idle_since", &L::idle_since,
+          "Since when nothing was computed on its GPUs and its memory has not changed; null: it is "
+          "not idle, or not known to be."),
       told("eta", &L::request, &R::eta, kAsAsked), told("limit", &L::request, &R::limit, kAsAsked),
       told("wait", &L::request, &R::wait_max, kAsAsked),
       told("ttl", &L::request, &R::ttl, kAsAsked),

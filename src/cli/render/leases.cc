@@ -74,6 +74,12 @@ std::string vram_of(const LeaseView& lease, const RenderContext& context) {
   return vram_cell({used_by(lease), peak_of(lease), granted_to(lease)}, context);
 }
 
+// "held, idle 2h": so it stands in lists.
+std::string state_in_row(const LeaseView& lease, const RenderContext& context) {
+  if (!lease.idle_since) return state_of(lease);
+  return state_of(lease) + ", idle " + age_text(between(*lease.idle_since, context.now));
+}
+
 std::string gpus_of(const LeaseView& lease, const RenderContext& context) {
   return lease.parts.empty() ? dash(context) : device_list(lease.parts, context);
 }
@@ -82,7 +88,7 @@ std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const RenderCont
   std::vector<Cell> row = {
       {std::to_string(lease.id.value), Colour::kBold},
       {session_of(lease, context)},
-      {state_of(lease), colour_of(lease)},
+      {state_in_row(lease, context), colour_of(lease)},
       {gpus_of(lease, context)},
       {vram_of(lease, context)},
       {age_of(lease, context)},
@@ -301,6 +307,7 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   if (lease.progress) facts.add("progress", progress_text(*lease.progress, context));
   facts.add("expected end", moment_or_none(lease.expected_end, context));
   facts.add("expires", moment_or_none(lease.expires_at, context));
+  facts.add("idle since", moment_or_none(lease.idle_since, context));
   facts.add("turn ends", moment_or_none(lease.turn_ends_at, context));
   facts.add("ended", moment_or_none(lease.ended_at, context));
   if (lease.ended_by)

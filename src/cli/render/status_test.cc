@@ -133,6 +133,15 @@ TEST(Show, TellsAllThatIsKnown) {
                 to_text(sample::held().handle) + "\n");
 }
 
+TEST(Show, TellsSinceWhenALeaseIsIdleInListsToo) {
+  LeaseView lease = sample::held();
+  EXPECT_THAT(lease_details(lease, context()), Not(HasSubstr("idle")));
+  lease.idle_since = sample::ago(minutes(31));
+  EXPECT_THAT(lease_details(lease, context()),
+              HasSubstr("  idle since    2026-02-07T12:44:00.123Z (31m ago)\n"));
+  EXPECT_THAT(status_text({.leases = {lease}}, context()), HasSubstr("  held, idle 31m  "));
+}
+
 TEST(Show, TellsTheOptionsThatWereSaid) {
   LeaseView lease = sample::held();
   lease.request.may_yield = true;
