@@ -96,6 +96,22 @@ TEST_F(Moving, WhatStayedIsInTheWayOfWhatReturnsThere) {
   EXPECT_THAT(seconds_pass(2), HasSubstr("move back 2"));
 }
 
+// One that was started while it was on its way took memory where it is sent; another is there
+// still.
+TEST_F(Moving, WhatLeftFromThereComesBackThereBesideTheRest) {
+  (void)story.feed(Join{{75}, {{1000}}, {0, 1}, S::process(20)});
+  (void)move(1);
+  story.use(1, {});
+  story.use(20, gib(7), 1);
+  const Transfer out = story.last_move().value();
+  TransferResult result;
+  result.left = {{device(0), gib(8)}, {device(1), gib(2)}};
+  (void)story.feed(TransferDone{out.lease, out.number, result});
+  EXPECT_THAT(seconds_pass(60), Not(HasSubstr("move back"))) << "8 and 2 are not 9 GiB";
+  story.use(20, gib(6), 1);
+  EXPECT_THAT(seconds_pass(2), HasSubstr("move back 1; "));
+}
+
 TEST_F(Moving, WhatIsPausedStaysPausedAndReturnsThere) {
   (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   (void)left();

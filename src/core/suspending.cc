@@ -37,6 +37,16 @@ std::vector<Bytes> measured_of(const Lease& lease, const TransferResult& result)
   return measured;
 }
 
+// Where its processes had memory that is on none of its devices.
+std::vector<DeviceId> devices_beside(const Lease& lease, const TransferResult& result) {
+  CHECK(lease.held() != nullptr);
+  std::vector<DeviceId> beside;
+  for (const DeviceUse& use : result.left.value_or(std::vector<DeviceUse>{})) {
+    if (!lease.held()->is_on(use.device)) beside.push_back(use.device);
+  }
+  return beside;
+}
+
 // Of leases inside of it, which were stopped with it: what was above them may have ended since.
 void add_inner_processes(const State& state, LeaseId id, std::vector<Process>& processes) {
   for (const auto& [other, lease] : state.leases()) {
@@ -254,11 +264,20 @@ bool Transfers::may_resume(LeaseId id) const {
          !presence_->takes_part(*next);
 }
 
+// What it had on a device to which it was sent afterwards comes back there, too, beside what was
+// measured of its parts.
+bool Transfers::is_measured(const Lease& lease) const {
+  const OfLease& known = known_.at(lease.id);
+  return known.swap_out_measured &&
+         std::ranges::none_of(known.left_elsewhere,
+                              [&](DeviceId device) { return lease.held()->is_on(device); });
+}
+
 bool Transfers::try_resume(LeaseId id) {
   const Lease& lease = *core_->state().find(id);
   CHECK(lease.held()->is_swapped_out());
   const bool whole = lease.request.share == Share::kExclusive;
-  const bool measured = known_.at(id).swap_out_measured;
+  const bool measured = is_measured(lease);
   std::vector<Part> parts = lease.held()->parts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
@@ -294,7 +313,7 @@ void Transfers::swap_in_where_confirmed(const Sample& sample) {
     const Lease& lease = *core_->state().find(id);
     if (lease.held() != nullptr && lease.held()->suspension) {
       if (sample.asked_at < since || of(id).is_freezing()) continue;
-      const bool measured = known_.at(id).swap_out_measured;
+      const bool measured = is_measured(lease);
       const bool is_back = !measured && is_all_there(lease, sample);
       if (!is_back && !needs_.have_room(lease, measured)) continue;
       begin(id, Direction::kSwapIn);
@@ -335,6 +354,7 @@ void Transfers::swapped_out(LeaseId id, const TransferResult& result) {
   if (result.outcome == Outcome::kUndone) return not_swapped_out(id, result.trouble);
   OfLease& known = known_[id];
   known.swap_out_measured = result.left.has_value();
+  known.left_elsewhere = devices_beside(*core_->state().find(id), result);
   known.cost.measured_out(core_->now().instant - known.begun);
   confirmations_->await_swapped_out(id);
   core_->decide(id, LeaseSuspended{id, measured_of(*core_->state().find(id), result)});

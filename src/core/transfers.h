@@ -61,7 +61,8 @@ class Transfers {
     std::vector<DeviceId> migrates_to;  // Where it returns when it has left; empty: as it was.
     std::optional<UserId> migrates_by;  // Who wants that.
     Instant swap_in_begun;
-    bool swap_out_measured = false;  // And nobody has tried to bring it back since.
+    bool swap_out_measured = false;             // And nobody has tried to bring it back since.
+    std::vector<DeviceId> left_elsewhere = {};  // Beside its parts it had left these then.
     TurnCost cost;
     // Before these it is not asked again to make room, its turn does not end, it is not brought
     // back for the next, and it is not let go on because its pause is over.
@@ -132,6 +133,7 @@ class Transfers {
   // suspending.cc
   void note_pause(LeaseId id, const PauseBody& terms, UserId by);
   void resume(LeaseId id, std::optional<Token> token);
+  bool is_measured(const Lease& lease) const;
   void begin_swap_in(LeaseId id);
   void begin(LeaseId id, Direction direction);
   void take_result(const TransferDone& event);
