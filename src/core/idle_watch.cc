@@ -27,15 +27,28 @@ void IdleWatch::look(const Sample& sample) {
   }
 }
 
+// What an earlier daemon has written down goes on, unless the first look shows that it is over:
+// nothing is known of the time between.
 void IdleWatch::look(const Lease& lease, const Computing& devices, Instant asked_at) {
-  OfLease& known = known_[lease.id];
+  const LeaseId id = lease.id;
+  const Held* held = lease.held();
+  if (held == nullptr) return;
+  OfLease& known = known_[id];
+  if (held->suspension) return known.quiet_since.reset();  // What was said of it stays.
+  const std::optional<Instant> said = held->idle_since;
+  const bool is_first = !known.looked_at;
   std::optional<std::vector<Figures>> figures = at_rest(lease, devices);
   const bool same = figures && known.quiet_since && known.figures == *figures &&
-                    asked_at - known.looked_at <= limits::kIdleLookMax;
+                    *known.quiet_since >= held->runs_since &&
+                    asked_at - *known.looked_at <= limits::kIdleLookMax;
   if (!same) known.quiet_since = figures ? std::optional(asked_at) : std::nullopt;
+  if (is_first && figures && said) known.quiet_since = said;
   known.figures = std::move(figures).value_or(std::vector<Figures>{});
   known.looked_at = asked_at;
-  known.settled = same && asked_at - *known.quiet_since >= limits::kIdleSettled;
+  const std::optional<Instant> since = known.quiet_since;
+  const bool settled = since && asked_at - *since >= limits::kIdleSettled;
+  if (said && !(settled && since == said)) core_->decide(id, LeaseIdle{id});
+  if (settled && !said) core_->decide(id, LeaseIdle{id, since});
 }
 
 std::optional<std::vector<IdleWatch::Figures>> IdleWatch::at_rest(const Lease& lease,
@@ -61,8 +74,7 @@ std::optional<Instant> IdleWatch::since(LeaseId id) const {
   const Lease* lease = core_->state().find(id);
   const Held* held = lease == nullptr ? nullptr : lease->held();
   if (held == nullptr || held->suspension || held->frozen) return std::nullopt;
-  const OfLease& known = known_.at(id);
-  return known.settled ? known.quiet_since : std::nullopt;
+  return held->idle_since;
 }
 
 }  // namespace berth::core

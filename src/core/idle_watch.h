@@ -39,9 +39,8 @@ class IdleWatch {
   };
   struct OfLease {
     std::optional<Instant> quiet_since;
-    Instant looked_at;
+    std::optional<Instant> looked_at;
     std::vector<Figures> figures;  // Part by part, as last seen.
-    bool settled = false;
   };
   using Computing = std::map<DeviceId, bool>;  // Those of which the sample tells it.
 

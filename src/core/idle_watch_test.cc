@@ -103,5 +103,53 @@ TEST_F(Idle, IsNoLeaseThatIsFrozen) {
   EXPECT_FALSE(is_idle());
 }
 
+TEST_F(Idle, OutlivesTheDaemonUnlessTheFirstLookShowsThatItIsOver) {
+  (void)seconds_pass(kSettled + 5);
+  const std::optional<UnixMs> since = lease().idle_since;
+  ASSERT_TRUE(since);
+  for (const bool by_snapshot : {false, true}) {
+    by_snapshot ? story.restart_from_snapshot() : story.restart();
+    EXPECT_EQ(lease().idle_since, since) << by_snapshot;
+    (void)seconds_pass(3);
+    EXPECT_EQ(lease().idle_since, since) << by_snapshot;
+  }
+  story.restart();
+  computes(30);
+  (void)story.second();
+  EXPECT_FALSE(is_idle());
+}
+
+TEST_F(Idle, IsWrittenDownWhenItBeginsAndEndsAlone) {
+  (void)seconds_pass(3 * kSettled);
+  computes(30);
+  (void)seconds_pass(kSettled);
+  std::vector<bool> written;
+  for (const Effect& effect : story.effects) {
+    const auto* append = std::get_if<Append>(&effect);
+    const auto* fact = append == nullptr ? nullptr : std::get_if<LeaseIdle>(&append->record.fact);
+    if (fact != nullptr) written.push_back(fact->since.has_value());
+  }
+  EXPECT_EQ(written, (std::vector{true, false}));
+}
+
+TEST_F(Idle, IsNoLeaseThatWasSuspendedAndRunsAgain) {
+  (void)seconds_pass(kSettled);
+  (void)story.feed(Suspend{{9}, {{1000}}, {1}, {}});
+  EXPECT_FALSE(is_idle());
+  (void)transfer_done();
+  story.use(1, {});
+  (void)story.second();
+  EXPECT_FALSE(is_idle());
+  (void)story.feed(Resume{{9}, {{1000}}, {1}});
+  (void)story.second();
+  (void)transfer_done();
+  EXPECT_EQ(lease().state, LeaseState::kHeld);
+  story.use(1, gib(4));
+  (void)story.second();
+  EXPECT_FALSE(is_idle());
+  (void)seconds_pass(kSettled);
+  EXPECT_TRUE(is_idle());
+}
+
 }  // namespace
 }  // namespace berth::core

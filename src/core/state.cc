@@ -272,6 +272,7 @@ struct State::Applier {
     held->suspension.reset();
     held->end_pause();
     held->runs_since = record.at;
+    held->idle_since.reset();
     return true;
   }
 
@@ -321,6 +322,11 @@ struct State::Applier {
   }
   bool operator()(const LeaseFrozen& fact) const { return freeze(in_state<Held>(fact.id), true); }
   bool operator()(const LeaseThawed& fact) const { return freeze(granted(fact.id), false); }
+
+  bool operator()(const LeaseIdle& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    return held != nullptr && std::exchange(held->idle_since, fact.since) != fact.since;
+  }
 
   bool operator()(const MeasureBegun& fact) const {
     Lease* found = in_state<Held>(fact.id) == nullptr ? nullptr : lease(fact.id);

@@ -99,6 +99,8 @@ struct Held {
   bool frozen = false;  // All its processes are stopped, or are to be.
   std::optional<Pause> pause;
   std::optional<Instant> pause_ends;
+  /// Kept while it is suspended: how long it had been idle then. One that runs again is not.
+  std::optional<Instant> idle_since;
   /// It is wanted to go on. One that is frozen does when it is that no more.
   void end_pause() {
     if (!frozen) forget_pause();

@@ -48,6 +48,7 @@ Held held_of(const LeaseRestored& fact) {
   held.frozen = fact.frozen;
   held.pause = view.pause;
   held.pause_ends = fact.pause_ends;
+  held.idle_since = fact.idle_since;
   if (fact.requeue) {
     held.requeue = Requeue{
         .unsaved = fact.requeue->unsaved, .kill_at = fact.requeue_kill_at, .by = fact.requeue->by};
@@ -162,6 +163,7 @@ std::vector<Record> State::snapshot(Instant now) const {
       }
       fact.frozen = held->frozen;
       fact.pause_ends = held->pause_ends;
+      fact.idle_since = held->idle_since;
       if (const auto& suspension = held->suspension) {
         fact.suspension =
             SuspendBegun{id, suspension->used, suspension->yields_to, suspension->turn};

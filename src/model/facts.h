@@ -239,6 +239,17 @@ constexpr auto fields_of(Is<LeaseThawed> auto*) {
   return fields({"lease_thawed"}, field("id", &LeaseThawed::id).required());
 }
 
+/// It has been idle since then, for long enough to say so; absent: it is that no more. That is a
+/// verdict, like the end of a turn, and no measurement of how much anything was.
+struct LeaseIdle {
+  LeaseId id;
+  std::optional<Instant> since = {};
+};
+constexpr auto fields_of(Is<LeaseIdle> auto*) {
+  return fields({"lease_idle"}, field("id", &LeaseIdle::id).required(),
+                field("since", &LeaseIdle::since));
+}
+
 /// A user wants it to stay suspended or frozen: until they let it go on, or for so long. Their last
 /// word counts.
 struct LeasePaused {

@@ -40,6 +40,7 @@ struct LeaseRestored {
   std::optional<RequeueAsked> requeue;
   std::optional<Instant> requeue_kill_at;
   std::optional<Instant> pause_ends;
+  std::optional<Instant> idle_since;
   std::optional<std::vector<DeviceId>> moved_from;  // Where its memory was when it left.
   Duration waited_before;                           // Before it was requeued the last time.
   std::vector<Process> departed;  // Of it, and the driver may still list them. Oldest first.
@@ -81,7 +82,8 @@ constexpr auto fields_of(Is<LeaseRestored> auto*) {
       field("requeue_kill_at", &LeaseRestored::requeue_kill_at),
       field("waited_before", &LeaseRestored::waited_before),
       field("frozen", &LeaseRestored::frozen), field("pause_ends", &LeaseRestored::pause_ends),
-      field("moved_from", &LeaseRestored::moved_from), field("departed", &LeaseRestored::departed));
+      field("moved_from", &LeaseRestored::moved_from), field("departed", &LeaseRestored::departed),
+      field("idle_since", &LeaseRestored::idle_since));
 }
 /// Granted byte-seconds of a user's session, decayed to the instant of the record.
 struct UsageRestored {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/limits.h"
 
 namespace berth::sim {
 namespace {
@@ -25,7 +26,7 @@ bool may_have(const ReferenceLease& lease) {
   } else if constexpr (kIsOneOf<Kind, LeaseClaimed>) {
     return lease.state == State::kOffered;
   } else if constexpr (kIsOneOf<Kind, CheckpointAsked, SuspendBegun, RequeueAsked, LeaseFrozen,
-                                MeasureBegun>) {
+                                LeaseIdle, MeasureBegun>) {
     return lease.state == State::kClaimed;
   } else if constexpr (kIsOneOf<Kind, OfferLapsed, LeaseResized, GrowthQueued, GrowthDropped,
                                 LeaseRenewed, LeaseReleasing, LeaseSuspended, ResumeQueued,
@@ -361,6 +362,12 @@ struct ReferenceModel::Applier {
   static bool follows(ReferenceLease& lease, const LeasePaused& fact) {
     lease.pause = {.frozen = lease.pause.frozen, .paused = true, .until = fact.until};
     return !lease.is_away(Away::kNo) || lease.pause.frozen;
+  }
+  bool follows(const ReferenceLease& lease, const LeaseIdle& fact) const {
+    if (!fact.since) return true;
+    const bool runs = lease.is_away(Away::kNo) && !lease.pause.frozen;
+    return runs && *fact.since >= lease.runs_since() &&
+           record.at - *fact.since >= limits::kIdleSettled;
   }
   bool follows(ReferenceLease& lease, const MeasureBegun& fact) const {
     return lease.measures.begin(fact, record.at);
