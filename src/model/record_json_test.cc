@@ -156,8 +156,8 @@ TEST(RecordJson, NoFieldIsForgotten) {
                   CheckpointAsk, CheckpointEnd, Checkpoints, MeasureTaken>();
   // Not astray, suspending, resuming, requeuing and frozen,
   EXPECT_EQ(kKeptCount<LeaseFlags> + 5, field_count<LeaseFlags>());
-  // nor pressure, full_in, strays, turn_ends_at, requeue, requeued_by, left_alone, halt and
-  // progress.
+  // nor pressure, full_in, strays, turn_ends_at, idle_since, requeue, requeued_by, left_alone,
+  // halt and progress.
   EXPECT_EQ(kKeptCount<LeaseView> + 10, field_count<LeaseView>());
 }
 
