@@ -72,6 +72,11 @@ struct State::Applier {
     return releasing == nullptr ? nullptr : &releasing->was;
   }
 
+  template <OnlyTold Told>
+  bool operator()(const Told& fact) const {
+    return lease(fact.id) != nullptr;
+  }
+
   bool operator()(const RequestQueued& fact) const {
     if (fact.id.value == 0 || self.leases_.contains(fact.id)) return false;
     self.leases_.emplace(fact.id, Lease{.id = fact.id,

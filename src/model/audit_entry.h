@@ -3,55 +3,15 @@
 // past. Never read by what decides.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
-#include "base/words.h"
+#include "model/told_facts.h"
 
 namespace berth {
-
-enum class Verb : std::uint8_t {
-  kGrant,
-  kEnd,
-  kCancel,
-  kRelease,
-  kDetach,
-  kLimit,  // Its time is over, and it is told to end.
-  kPause,
-  kResume,
-  kPreempt,  // It makes room for an urgent request.
-  kMeasure,  // The daemon does something about pressure.
-  kMove,
-  kResize,
-  kRequeue,
-  kCheckpoint,
-  kRenew,
-  kReload,  // Of the configuration; of no lease.
-};
-constexpr auto words_of(Verb) {
-  using enum Verb;
-  return make_words<Verb>({{kGrant, "grant"},
-                           {kEnd, "end"},
-                           {kCancel, "cancel"},
-                           {kRelease, "release"},
-                           {kDetach, "detach"},
-                           {kLimit, "limit"},
-                           {kPause, "pause"},
-                           {kResume, "resume"},
-                           {kPreempt, "preempt"},
-                           {kMeasure, "measure"},
-                           {kMove, "move"},
-                           {kResize, "resize"},
-                           {kRequeue, "requeue"},
-                           {kCheckpoint, "checkpoint"},
-                           {kRenew, "renew"},
-                           {kReload, "reload"}});
-}
 
 /// A lease for which something was done to another.
 struct Beneficiary {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records are facts that were decided. They are all that survives a daemon: recovery is applying
-// them in order. Each is complete in itself. None holds a measurement but the last of a lease, and
-// that one decides nothing: see Note [A peak is an outcome].
+// them in order. Each is complete in itself. None holds a measurement but where that decides
+// nothing: Note [A peak is an outcome], Note [Facts that are only told].
 #pragma once
 
 #include <cstdint>
 #include <string_view>
-#include <variant>
 
 #include "base/fields.h"
 #include "base/units.h"
 #include "model/facts.h"
 #include "model/restored.h"
+#include "model/told_facts.h"
 
 namespace berth {
 
-using AnyFact = std::variant<
+using AnyFact = AndToldFacts<
     RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed, LeaseClaimed,
     MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued, GrowthDropped, LeaseRenewed,
     LeaseRevoked, LeaseReleasing, LeaseEnded, CheckpointAsked, CheckpointEnded, LeaseRestored,

@@ -196,12 +196,12 @@ inline constexpr std::array kRoutes = {
     get(Route::kWhy, "/v1/leases/{ref}/why", "Why", "Why it waits"),
     get(Route::kLeaseEvents, "/v1/leases/{ref}/events", "", "What happens to a lease")
         .called("leaseEvents")
-        .streams("Lease",
+        .streams("Lease AuditEntry",
                  "First `lease` (a Lease). Events `granted`, `ended`, `parked`, `unparked`, "
                  "`resized`, `over_budget`, `in_budget`, `full`, `not_full`, `degraded`, "
                  "`revoked`, `detached`, `pressure`, `suspended`, `resumed`, `frozen`, `measure`, "
                  "`requeue`, `requeuing`, `requeued`, `requeue_dropped` (with its refusal) and "
-                 "`astray`, the data of each a Lease. Ends after `ended`."),
+                 "`astray`, the data of each a Lease; `audit`, an AuditEntry. Ends after `ended`."),
     post<ReleaseBody>(Route::kRelease, "/v1/leases/{ref}/release", "End a lease")
         .about("Its memory stays charged until the driver has freed it."),
     post<NoBody>(Route::kCancel, "/v1/leases/{ref}/cancel",
@@ -244,13 +244,13 @@ inline constexpr std::array kRoutes = {
         .streams("Fit",
                  "Event `fit` (a Fit) now and whenever it changes, until the client closes."),
     get(Route::kEvents, "/v1/events", "", "What happens to all leases")
-        .streams("Lease UnmanagedNews Device Alert",
+        .streams("Lease UnmanagedNews Device Alert AuditEntry",
                  "Events `granted`, `ended`, `parked`, `unparked`, `resized`, `over_budget`, "
                  "`in_budget`, `full`, `not_full`, `degraded`, `revoked`, `detached`, `pressure`, "
                  "`suspended`, `resumed`, `frozen`, `measure`, `requeue`, `requeuing`, `requeued`, "
                  "`requeue_dropped` (with its refusal), `queued` and `astray`, the data of each a "
                  "Lease; `unmanaged_seen` and `unmanaged_gone`, the data of each an UnmanagedNews; "
-                 "`device_pressure`, a Device; `alert`, an Alert."),
+                 "`device_pressure`, a Device; `alert`, an Alert; `audit`, an AuditEntry."),
     get(Route::kHistory, "/v1/history", "Past", "Figures of the past")
         .about("A point for each figure and step of which something is known. Where little is kept "
                "of the time asked for, the step is longer than asked.")

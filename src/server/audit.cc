@@ -115,6 +115,8 @@ std::optional<Action> action_in(const Record& record, const std::optional<UserId
                                           : std::nullopt;
         } else if constexpr (std::is_same_v<T, CheckpointAsked>) {
           return action_of(fact, requester);
+        } else if constexpr (OnlyTold<T>) {
+          return Action{T::kVerb, {}, fact.reason()};
         } else if constexpr (requires { action_of(fact); }) {
           return action_of(fact);
         } else {
@@ -158,6 +160,15 @@ AuditEntry entry(Action told, UnixMs at, LeaseId id, const LeaseLookup& lookup) 
   return entry;
 }
 
+template <class... Facts>
+bool is_told_by(Verb verb, const std::variant<Facts...>* /*type*/) {
+  const auto tells = [&]<class T>(const T* /*type*/) {
+    if constexpr (OnlyTold<T>) return T::kVerb == verb;
+    return false;
+  };
+  return (tells(static_cast<const Facts*>(nullptr)) || ...);
+}
+
 std::string user_text(UserId user, const UserNaming& name_of) {
   const std::string name = name_of(user);
   return name.empty() ? "uid " + std::to_string(user.value) : name;
@@ -190,6 +201,10 @@ std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& looku
     audit.push_back(entry({Verb::kResume, requester.user}, step.at, requester.lease, lookup));
   }
   return audit;
+}
+
+bool is_only_told(Verb verb) {
+  return is_told_by(verb, static_cast<const AnyFact*>(nullptr));
 }
 
 std::string log_line(const AuditEntry& entry, const UserNaming& name_of) {

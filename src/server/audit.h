@@ -31,6 +31,9 @@ struct StepTaken {
 };
 std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& lookup);
 
+/// No other event tells of it: Note [Facts that are only told].
+bool is_only_told(Verb verb);
+
 /// "pause lease 12 (alice/train) by root: a demo, for 10m", for the log.
 std::string log_line(const AuditEntry& entry, const UserNaming& name_of);
 

@@ -267,7 +267,9 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
   announce_budgets(now, changed);
   for (const AuditEntry& entry : done) {
     const bool taken_back = entry.verb == Verb::kGrant || entry.verb == Verb::kResize;
-    if (!batch.unwritten || !taken_back) world_.did(entry);
+    if (batch.unwritten && taken_back) continue;
+    world_.did(entry);
+    if (is_only_told(entry.verb)) event_streams_.publish(entry);
   }
   for (const core::Effect& effect : effects) perform_one(now, effect, batch);
 

@@ -231,10 +231,19 @@ void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
 }
 
 void EventStreams::publish(const Alert& alert, bool to_its_lease) {
-  Item item{.event = "alert", .body = alert, .refusal = {}, .number = ++number_};
+  const bool about_lease = alert.subject.kind == Alert::Subject::Kind::kLease;
+  publish({.event = "alert", .body = alert, .refusal = {}},
+          to_its_lease && about_lease ? alert.subject.lease : LeaseId{});
+}
+
+void EventStreams::publish(const AuditEntry& entry) {
+  publish({.event = "audit", .body = entry, .refusal = {}}, entry.lease);
+}
+
+// To all that listen to everything, and to those that listen to this lease.
+void EventStreams::publish(Item item, LeaseId lease) {
+  item.number = ++number_;
   for (const ConnectionId connection : all_) outbox_.item(connection, item);
-  if (!to_its_lease || alert.subject.kind != Alert::Subject::Kind::kLease) return;
-  const LeaseId lease = alert.subject.lease;
   for (auto it = by_lease_.lower_bound({lease, {}}); it != by_lease_.end() && it->first == lease;
        ++it) {
     if (streams_.at(it->second).kind == Kind::kLease) outbox_.item(it->second, item);

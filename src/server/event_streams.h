@@ -18,6 +18,7 @@
 #include "core/effect.h"
 #include "core/event.h"
 #include "model/alert.h"
+#include "model/audit_entry.h"
 #include "model/request.h"
 #include "model/view.h"
 #include "server/ports.h"
@@ -49,6 +50,7 @@ class EventStreams {
                const core::NotifyDevice& notify);
   /// To those who listen to everything; and to those who listen to the lease that it is about.
   void publish(const Alert& alert, bool to_its_lease);
+  void publish(const AuditEntry& entry);
   /// Something was decided or measured: lines may read differently.
   void changed() { changed_ = true; }
   /// Tells the next slice of listeners whose line changed.
@@ -72,6 +74,7 @@ class EventStreams {
     std::uint64_t line = 0;    // and a fingerprint of how it read.
   };
 
+  void publish(Item item, LeaseId lease);
   void answer_requester(core::Now now, const core::Coordinator& coordinator,
                         ConnectionId connection, Stream& stream);
   void tell_fit(core::Now now, const core::Coordinator& coordinator, ConnectionId connection,

@@ -13,6 +13,7 @@ namespace {
 using S = EngineStory;
 using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -54,6 +55,17 @@ TEST(EventStreams, OfUnmanagedProcessesIsToldToStreamsOfEverything) {
   story.engine.sampled(story.now, sample);
   EXPECT_THAT(story.done(), Contains("item 9 unmanaged_gone"));
   EXPECT_EQ(story.outbox.last_number, 3U);  // The grant was the first.
+}
+
+TEST(EventStreams, WhatTheAuditAloneHasIsToldToStreamsOfEverythingAndOfTheLease) {
+  S story;
+  EventStreams streams(story.outbox);
+  streams.open_all({7});
+  streams.open_lease({8}, {.id = {1}, .state = LeaseState::kHeld});
+  streams.open_lease({9}, {.id = {2}, .state = LeaseState::kHeld});
+  (void)story.done();
+  streams.publish(AuditEntry{.lease = {1}});
+  EXPECT_THAT(story.done(), ElementsAre("item 7 audit", "item 8 audit"));
 }
 
 }  // namespace

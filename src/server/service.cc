@@ -13,6 +13,7 @@
 #include "server/past_question.h"
 #include "wire/alerts.h"
 #include "wire/answers.h"
+#include "wire/audit.h"
 #include "wire/request.h"
 #include "wire/sse.h"
 
@@ -404,6 +405,8 @@ void Service::item(ConnectionId connection, const Item& item) {
           return wire::encode_unmanaged(body, to.names);
         } else if constexpr (std::is_same_v<T, Alert>) {
           return wire::encode_alert(body);
+        } else if constexpr (std::is_same_v<T, AuditEntry>) {
+          return wire::encode_audit_entry(body, to.names);
         } else if constexpr (std::is_same_v<T, DeviceView>) {
           return wire::encode_device(body, settings_.hello.simulated, to.names);
         } else {

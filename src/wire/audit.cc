@@ -19,4 +19,12 @@ Result<AuditAnswer> decode_audit(std::string_view text) {
   return answer;
 }
 
+std::string encode_audit_entry(const AuditEntry& entry, const UserNames& names) {
+  return answer_text(entry, names);
+}
+
+Result<AuditEntry> decode_audit_entry(std::string_view text) {
+  return read_answer<AuditEntry>(text);
+}
+
 }  // namespace berth::wire

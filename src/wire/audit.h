@@ -25,4 +25,8 @@ constexpr auto fields_of(Is<AuditAnswer> auto*) {
 std::string encode_audit(const AuditAnswer& answer);
 Result<AuditAnswer> decode_audit(std::string_view text);
 
+/// The event `audit`.
+std::string encode_audit_entry(const AuditEntry& entry, const UserNames& names);
+Result<AuditEntry> decode_audit_entry(std::string_view text);
+
 }  // namespace berth::wire

@@ -45,8 +45,8 @@ class SseReader {
 };
 
 /// The names of our events. `lease` opens every stream about one lease; its data is the lease, as
-/// is that of all others but `waiting` (a Why), `fit` (a Fit), `alert` (an Alert) and those of
-/// unmanaged processes and `device_pressure` (a Device).
+/// is that of all others but `waiting` (a Why), `fit` (a Fit), `alert` (an Alert), `audit` (an
+/// AuditEntry) and those of unmanaged processes and `device_pressure` (a Device).
 enum class EventName : std::uint8_t {
   kLease,
   kWaiting,
@@ -80,6 +80,7 @@ enum class EventName : std::uint8_t {
   kMeasure,
   kFit,
   kDetached,
+  kAudit,
 };
 constexpr auto words_of(EventName) {
   using enum EventName;
@@ -114,7 +115,8 @@ constexpr auto words_of(EventName) {
                                 {kFrozen, "frozen"},
                                 {kMeasure, "measure"},
                                 {kFit, "fit"},
-                                {kDetached, "detached"}});
+                                {kDetached, "detached"},
+                                {kAudit, "audit"}});
 }
 
 }  // namespace berth::wire

@@ -89,7 +89,7 @@ TEST(Sse, CommentsForAYearAreNoEventWithoutEnd) {
 }
 
 TEST(Sse, NamesOfEventsAreWords) {
-  for (int i = 0; i <= static_cast<int>(EventName::kDetached); ++i) {
+  for (int i = 0; i <= static_cast<int>(EventName::kAudit); ++i) {
     const auto name = static_cast<EventName>(i);
     EXPECT_EQ(parse_word<EventName>(to_text(name)), name);
   }
