@@ -18,6 +18,11 @@
 
 namespace berth {
 
+/// After it the programs of the lease are held to other budgets, are stopped or go on: their guard
+/// is told.
+template <class Fact>
+concept TellsGuard = requires { requires Fact::kTellsGuard; };
+
 /// One device's budget in a grant.
 struct Part {
   DeviceId device;
@@ -60,6 +65,7 @@ constexpr auto fields_of(Is<RequestParked> auto*) {
 }
 /// A grant is an offer until it is claimed.
 struct LeaseGranted {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
   std::vector<Part> parts;  // In PCI order.
   bool passed_others = false;
@@ -71,6 +77,7 @@ constexpr auto fields_of(Is<LeaseGranted> auto*) {
 }
 /// The offer was not taken up, or could not be written: the request is back in its place.
 struct OfferLapsed {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
   bool parked = true;
 };
@@ -112,6 +119,7 @@ constexpr auto fields_of(Is<CommandEnded> auto*) {
                 field("exit", &CommandEnded::exit));
 }
 struct LeaseResized {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
   Share share = Share::kBudget;
   std::vector<Part> parts;
@@ -181,6 +189,7 @@ constexpr auto fields_of(Is<LeaseReleasing> auto*) {
 
 /// Its memory begins to be moved to the host. What its processes use stays charged.
 struct SuspendBegun {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
   std::vector<Bytes> used;                // On each of its devices, in the order of its parts.
   std::optional<LeaseId> yields_to = {};  // The urgent request for which it makes room.
@@ -218,6 +227,7 @@ constexpr auto fields_of(Is<ResumeBegun> auto*) {
 }
 /// It runs, after a suspension or because one came to nothing.
 struct LeaseResumed {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
 };
 constexpr auto fields_of(Is<LeaseResumed> auto*) {
@@ -226,6 +236,7 @@ constexpr auto fields_of(Is<LeaseResumed> auto*) {
 
 /// All its processes are to be stopped, until it is let go on. Its memory stays where it is.
 struct LeaseFrozen {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
 };
 constexpr auto fields_of(Is<LeaseFrozen> auto*) {
@@ -233,6 +244,7 @@ constexpr auto fields_of(Is<LeaseFrozen> auto*) {
 }
 /// None of them is kept stopped any more.
 struct LeaseThawed {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
 };
 constexpr auto fields_of(Is<LeaseThawed> auto*) {
@@ -268,6 +280,7 @@ constexpr auto fields_of(Is<LeasePaused> auto*) {
 /// Its parts are on these from now on, in their order. Its memory is in host memory, and returns
 /// there.
 struct LeaseMoved {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
   std::vector<DeviceId> devices;
   std::optional<UserId> by = {};
@@ -288,6 +301,7 @@ constexpr auto fields_of(Is<Peak> auto*) {
                 field("vram_peak", &Peak::used).required(), field("refused", &Peak::refused));
 }
 struct LeaseEnded {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
   EndResult result = EndResult::kOk;
   std::vector<Peak> peaks = {};   // None for a device of which nothing was known.
@@ -354,6 +368,7 @@ constexpr auto fields_of(Is<RequeueDropped> auto*) {
 }
 /// It waits again, behind those who asked before now.
 struct LeaseRequeued {
+  static constexpr bool kTellsGuard = true;
   LeaseId id;
 };
 constexpr auto fields_of(Is<LeaseRequeued> auto*) {

@@ -26,14 +26,7 @@ Refusal unwritten_refusal(const std::string& path, const Error& error) {
 std::optional<LeaseId> held_otherwise(const Fact& fact) {
   return std::visit(
       [](const auto& what) -> std::optional<LeaseId> {
-        using T = std::decay_t<decltype(what)>;
-        constexpr bool kOthers =
-            std::is_same_v<T, LeaseGranted> || std::is_same_v<T, LeaseResized> ||
-            std::is_same_v<T, OfferLapsed> || std::is_same_v<T, LeaseEnded> ||
-            std::is_same_v<T, LeaseRequeued> || std::is_same_v<T, SuspendBegun> ||
-            std::is_same_v<T, LeaseResumed> || std::is_same_v<T, LeaseFrozen> ||
-            std::is_same_v<T, LeaseThawed> || std::is_same_v<T, LeaseMoved>;
-        if constexpr (kOthers) {
+        if constexpr (TellsGuard<std::decay_t<decltype(what)>>) {
           return what.id;
         } else {
           return std::nullopt;
