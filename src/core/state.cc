@@ -487,13 +487,6 @@ std::optional<LeaseId> State::find(Handle handle) const {
   return found == by_handle_.end() ? std::nullopt : std::optional(found->second);
 }
 
-const LeaseView* State::find_ended(LeaseId id) const {
-  // From the youngest, which are asked for most.
-  const auto found = std::find_if(ended_.rbegin(), ended_.rend(),
-                                  [id](const LeaseView& view) { return view.id == id; });
-  return found == ended_.rend() ? nullptr : &*found;
-}
-
 void State::charge_share(const Lease& lease, Instant at, double sign) {
   const Held* held = lease.held();
   CHECK(held != nullptr);

@@ -21,6 +21,13 @@ UnixMs ended_at(const Lease& lease, const LeaseEnded& fact, const Record& record
 
 }  // namespace
 
+const LeaseView* State::find_ended(LeaseId id) const {
+  // From the youngest, which are asked for most.
+  const auto found = std::find_if(ended_.rbegin(), ended_.rend(),
+                                  [id](const LeaseView& view) { return view.id == id; });
+  return found == ended_.rend() ? nullptr : &*found;
+}
+
 // A run that failed for other reasons may have ended before it used what it needs.
 void State::learn(const Lease& lease, const LeaseEnded& fact) {
   if (lease.request.command.empty()) return;

@@ -42,28 +42,30 @@ struct RequestQueued {
   Request request;
 };
 constexpr auto fields_of(Is<RequestQueued> auto*) {
-  return fields({"request_queued"}, field("id", &RequestQueued::id).required(),
+  return fields({"request_queued", "A request was made, and waits."},
+                field("id", &RequestQueued::id).required(),
                 field("handle", &RequestQueued::handle).required(),
                 field("user_id", &RequestQueued::user).required(),
                 field("supervisor", &RequestQueued::supervisor),
                 field("request", &RequestQueued::request).required());
 }
-/// The first time that a later request was granted before this one.
 struct RequestPassed {
   LeaseId id;
 };
 constexpr auto fields_of(Is<RequestPassed> auto*) {
-  return fields({"request_passed"}, field("id", &RequestPassed::id).required());
+  return fields(
+      {"request_passed", "The first time that a later request was granted before this one."},
+      field("id", &RequestPassed::id).required());
 }
 struct RequestParked {
   LeaseId id;
   bool parked = true;  // False: it is back in its place.
 };
 constexpr auto fields_of(Is<RequestParked> auto*) {
-  return fields({"request_parked"}, field("id", &RequestParked::id).required(),
+  return fields({"request_parked", "It is set aside, or back in its place."},
+                field("id", &RequestParked::id).required(),
                 field("parked", &RequestParked::parked).required());
 }
-/// A grant is an offer until it is claimed.
 struct LeaseGranted {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
@@ -71,18 +73,21 @@ struct LeaseGranted {
   bool passed_others = false;
 };
 constexpr auto fields_of(Is<LeaseGranted> auto*) {
-  return fields({"lease_granted"}, field("id", &LeaseGranted::id).required(),
+  return fields({"lease_granted", "A grant is an offer until it is claimed."},
+                field("id", &LeaseGranted::id).required(),
                 field("devices", &LeaseGranted::parts).required(),
                 field("passed_others", &LeaseGranted::passed_others).required());
 }
-/// The offer was not taken up, or could not be written: the request is back in its place.
 struct OfferLapsed {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
   bool parked = true;
 };
 constexpr auto fields_of(Is<OfferLapsed> auto*) {
-  return fields({"offer_lapsed"}, field("id", &OfferLapsed::id).required(),
+  return fields({"offer_lapsed",
+                 "The offer was not taken up, or could not be written: the request is back "
+                 "in its place."},
+                field("id", &OfferLapsed::id).required(),
                 field("parked", &OfferLapsed::parked).required());
 }
 struct LeaseClaimed {
@@ -90,7 +95,8 @@ struct LeaseClaimed {
   std::optional<Process> command;  // Absent: a lease without a process.
 };
 constexpr auto fields_of(Is<LeaseClaimed> auto*) {
-  return fields({"lease_claimed"}, field("id", &LeaseClaimed::id).required(),
+  return fields({"lease_claimed", "A grant was taken up."},
+                field("id", &LeaseClaimed::id).required(),
                 field("process", &LeaseClaimed::command));
 }
 struct MemberSeen {
@@ -98,7 +104,8 @@ struct MemberSeen {
   Process process;
 };
 constexpr auto fields_of(Is<MemberSeen> auto*) {
-  return fields({"member_seen"}, field("id", &MemberSeen::id).required(),
+  return fields({"member_seen", "A process belongs to the lease."},
+                field("id", &MemberSeen::id).required(),
                 field("process", &MemberSeen::process).required());
 }
 struct MemberGone {
@@ -106,17 +113,17 @@ struct MemberGone {
   Process process;
 };
 constexpr auto fields_of(Is<MemberGone> auto*) {
-  return fields({"member_gone"}, field("id", &MemberGone::id).required(),
+  return fields({"member_gone", "A process of it has ended."},
+                field("id", &MemberGone::id).required(),
                 field("process", &MemberGone::process).required());
 }
-/// The command ended; further members may still hold the lease.
 struct CommandEnded {
   LeaseId id;
   std::optional<ExitStatus> exit;  // Absent: nobody was there to see it.
 };
 constexpr auto fields_of(Is<CommandEnded> auto*) {
-  return fields({"command_ended"}, field("id", &CommandEnded::id).required(),
-                field("exit", &CommandEnded::exit));
+  return fields({"command_ended", "The command ended; further members may still hold the lease."},
+                field("id", &CommandEnded::id).required(), field("exit", &CommandEnded::exit));
 }
 struct LeaseResized {
   static constexpr bool kTellsGuard = true;
@@ -125,26 +132,27 @@ struct LeaseResized {
   std::vector<Part> parts;
 };
 constexpr auto fields_of(Is<LeaseResized> auto*) {
-  return fields({"lease_resized"}, field("id", &LeaseResized::id).required(),
+  return fields({"lease_resized", "Its budgets are these from now on."},
+                field("id", &LeaseResized::id).required(),
                 field("share", &LeaseResized::share).required(),
                 field("devices", &LeaseResized::parts).required());
 }
-/// A growth that waits for room.
 struct GrowthQueued {
   LeaseId id;
   Bytes vram;  // On each device.
   std::optional<Instant> until;
 };
 constexpr auto fields_of(Is<GrowthQueued> auto*) {
-  return fields({"growth_queued"}, field("id", &GrowthQueued::id).required(),
-                field("vram", &GrowthQueued::vram).required(),
-                field("until", &GrowthQueued::until));
+  return fields(
+      {"growth_queued", "A growth that waits for room."}, field("id", &GrowthQueued::id).required(),
+      field("vram", &GrowthQueued::vram).required(), field("until", &GrowthQueued::until));
 }
 struct GrowthDropped {
   LeaseId id;
 };
 constexpr auto fields_of(Is<GrowthDropped> auto*) {
-  return fields({"growth_dropped"}, field("id", &GrowthDropped::id).required());
+  return fields({"growth_dropped", "A growth is not waited for any more."},
+                field("id", &GrowthDropped::id).required());
 }
 struct LeaseRenewed {
   LeaseId id;
@@ -152,11 +160,11 @@ struct LeaseRenewed {
   UnixMs expires_wall;
 };
 constexpr auto fields_of(Is<LeaseRenewed> auto*) {
-  return fields({"lease_renewed"}, field("id", &LeaseRenewed::id).required(),
+  return fields({"lease_renewed", "A lease without a command is kept until then."},
+                field("id", &LeaseRenewed::id).required(),
                 field("expires", &LeaseRenewed::expires).required(),
                 field("expires", &LeaseRenewed::expires_wall).required());
 }
-/// It was asked to end: SIGTERM was sent, SIGKILL follows at `kill_at`.
 struct LeaseRevoked {
   LeaseId id;
   EndResult result = EndResult::kCancelled;
@@ -164,19 +172,20 @@ struct LeaseRevoked {
   std::optional<UserId> by = {};
 };
 constexpr auto fields_of(Is<LeaseRevoked> auto*) {
-  return fields({"lease_revoked"}, field("id", &LeaseRevoked::id).required(),
-                field("result", &LeaseRevoked::result).required(),
-                field("kill_at", &LeaseRevoked::kill_at).required(),
-                field("by", &LeaseRevoked::by));
+  return fields(
+      {"lease_revoked", "It was asked to end: SIGTERM was sent, SIGKILL follows at `kill_at_ns`."},
+      field("id", &LeaseRevoked::id).required(), field("result", &LeaseRevoked::result).required(),
+      field("kill_at", &LeaseRevoked::kill_at).required(), field("by", &LeaseRevoked::by));
 }
-/// No budget any more; charged what its processes still use.
 struct LeaseReleasing {
   LeaseId id;
   EndResult result = EndResult::kOk;
   std::optional<UserId> by = {};
 };
 constexpr auto fields_of(Is<LeaseReleasing> auto*) {
-  return fields({"lease_releasing"}, field("id", &LeaseReleasing::id).required(),
+  return fields({"lease_releasing",
+                 "It has no budget any more, and is charged what its processes still use."},
+                field("id", &LeaseReleasing::id).required(),
                 field("result", &LeaseReleasing::result).required(),
                 field("by", &LeaseReleasing::by));
 }
@@ -187,7 +196,6 @@ constexpr auto fields_of(Is<LeaseReleasing> auto*) {
 // as an exit status is, and what later runs of the same command are judged by. No lease that lives
 // is changed by it.
 
-/// Its memory begins to be moved to the host. What its processes use stays charged.
 struct SuspendBegun {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
@@ -196,74 +204,75 @@ struct SuspendBegun {
   bool turn = false;  // Its turn is over: it waits for the next one as soon as it is away.
 };
 constexpr auto fields_of(Is<SuspendBegun> auto*) {
-  return fields({"suspend_begun"}, field("id", &SuspendBegun::id).required(),
-                field("used", &SuspendBegun::used), field("yields_to", &SuspendBegun::yields_to),
-                field("turn", &SuspendBegun::turn));
+  return fields({"suspend_begun",
+                 "Its memory begins to be moved to the host. What its processes use stays "
+                 "charged."},
+                field("id", &SuspendBegun::id).required(), field("used", &SuspendBegun::used),
+                field("yields_to", &SuspendBegun::yields_to), field("turn", &SuspendBegun::turn));
 }
-/// All of it is there: it is charged nothing.
 struct LeaseSuspended {
   LeaseId id;
   std::vector<Bytes> used = {};  // What has left each of its devices. Empty: nobody measured it.
 };
 constexpr auto fields_of(Is<LeaseSuspended> auto*) {
-  return fields({"lease_suspended"}, field("id", &LeaseSuspended::id).required(),
-                field("used", &LeaseSuspended::used));
+  return fields({"lease_suspended", "All of its memory is in host memory: it is charged nothing."},
+                field("id", &LeaseSuspended::id).required(), field("used", &LeaseSuspended::used));
 }
-/// It is wanted to go on, as soon as there is room; or that is over.
 struct ResumeQueued {
   LeaseId id;
   bool queued = true;
 };
 constexpr auto fields_of(Is<ResumeQueued> auto*) {
-  return fields({"resume_queued"}, field("id", &ResumeQueued::id).required(),
-                field("queued", &ResumeQueued::queued).required());
+  return fields(
+      {"resume_queued", "It is wanted to go on, as soon as there is room; or that is over."},
+      field("id", &ResumeQueued::id).required(), field("queued", &ResumeQueued::queued).required());
 }
-/// Its budgets are its own again, and its memory begins to be moved back.
 struct ResumeBegun {
   LeaseId id;
 };
 constexpr auto fields_of(Is<ResumeBegun> auto*) {
-  return fields({"resume_begun"}, field("id", &ResumeBegun::id).required());
+  return fields(
+      {"resume_begun", "Its budgets are its own again, and its memory begins to be moved back."},
+      field("id", &ResumeBegun::id).required());
 }
-/// It runs, after a suspension or because one came to nothing.
 struct LeaseResumed {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
 };
 constexpr auto fields_of(Is<LeaseResumed> auto*) {
-  return fields({"lease_resumed"}, field("id", &LeaseResumed::id).required());
+  return fields({"lease_resumed", "It runs, after a suspension or because one came to nothing."},
+                field("id", &LeaseResumed::id).required());
 }
 
-/// All its processes are to be stopped, until it is let go on. Its memory stays where it is.
 struct LeaseFrozen {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
 };
 constexpr auto fields_of(Is<LeaseFrozen> auto*) {
-  return fields({"lease_frozen"}, field("id", &LeaseFrozen::id).required());
+  return fields({"lease_frozen",
+                 "All its processes are to be stopped, until it is let go on. Its memory "
+                 "stays where it is."},
+                field("id", &LeaseFrozen::id).required());
 }
-/// None of them is kept stopped any more.
 struct LeaseThawed {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
 };
 constexpr auto fields_of(Is<LeaseThawed> auto*) {
-  return fields({"lease_thawed"}, field("id", &LeaseThawed::id).required());
+  return fields({"lease_thawed", "None of its processes is kept stopped any more."},
+                field("id", &LeaseThawed::id).required());
 }
 
-/// It has been idle since then, for long enough to say so; absent: it is that no more. That is a
-/// verdict, like the end of a turn, and no measurement of how much anything was.
 struct LeaseIdle {
   LeaseId id;
   std::optional<Instant> since = {};
 };
 constexpr auto fields_of(Is<LeaseIdle> auto*) {
-  return fields({"lease_idle"}, field("id", &LeaseIdle::id).required(),
-                field("since", &LeaseIdle::since));
+  return fields(
+      {"lease_idle", "It has been idle since then, for long enough to say so; absent: it is not."},
+      field("id", &LeaseIdle::id).required(), field("since", &LeaseIdle::since));
 }
 
-/// A user wants it to stay suspended or frozen: until they let it go on, or for so long. Their last
-/// word counts.
 struct LeasePaused {
   LeaseId id;
   std::string reason = {};
@@ -272,13 +281,14 @@ struct LeasePaused {
   std::optional<UserId> by = {};
 };
 constexpr auto fields_of(Is<LeasePaused> auto*) {
-  return fields({"lease_paused"}, field("id", &LeasePaused::id).required(),
-                field("reason", &LeasePaused::reason), field("until", &LeasePaused::until),
-                field("until", &LeasePaused::until_wall), field("by", &LeasePaused::by));
+  return fields({"lease_paused",
+                 "A user wants it to stay suspended or frozen: until they let it go on, or "
+                 "for so long. Their last word counts."},
+                field("id", &LeasePaused::id).required(), field("reason", &LeasePaused::reason),
+                field("until", &LeasePaused::until), field("until", &LeasePaused::until_wall),
+                field("by", &LeasePaused::by));
 }
 
-/// Its parts are on these from now on, in their order. Its memory is in host memory, and returns
-/// there.
 struct LeaseMoved {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
@@ -286,7 +296,10 @@ struct LeaseMoved {
   std::optional<UserId> by = {};
 };
 constexpr auto fields_of(Is<LeaseMoved> auto*) {
-  return fields({"lease_moved"}, field("id", &LeaseMoved::id).required(),
+  return fields({"lease_moved",
+                 "Its parts are on these devices from now on, in their order. Its memory is "
+                 "in host memory, and returns there."},
+                field("id", &LeaseMoved::id).required(),
                 field("uuids", &LeaseMoved::devices).required(), field("by", &LeaseMoved::by));
 }
 
@@ -308,19 +321,22 @@ struct LeaseEnded {
   std::optional<UserId> by = {};  // Of one that had not begun to run.
 };
 constexpr auto fields_of(Is<LeaseEnded> auto*) {
-  return fields({"lease_ended"}, field("id", &LeaseEnded::id).required(),
+  return fields({"lease_ended",
+                 "Its memory is free. Of each device `peaks` has the most that was used, "
+                 "and how many allocations were refused."},
+                field("id", &LeaseEnded::id).required(),
                 field("result", &LeaseEnded::result).required(), field("peaks", &LeaseEnded::peaks),
                 field("by", &LeaseEnded::by));
 }
 
-/// It was asked to save itself, and how that went.
 struct CheckpointAsked {
   LeaseId id;
   std::uint64_t number = 0;
   CheckpointReason reason = CheckpointReason::kAsked;
 };
 constexpr auto fields_of(Is<CheckpointAsked> auto*) {
-  return fields({"checkpoint_asked"}, field("id", &CheckpointAsked::id).required(),
+  return fields({"checkpoint_asked", "It was asked to save itself."},
+                field("id", &CheckpointAsked::id).required(),
                 field("number", &CheckpointAsked::number).required(),
                 field("reason", &CheckpointAsked::reason).required());
 }
@@ -331,51 +347,55 @@ struct CheckpointEnded {
   std::string detail;
 };
 constexpr auto fields_of(Is<CheckpointEnded> auto*) {
-  return fields({"checkpoint_ended"}, field("id", &CheckpointEnded::id).required(),
+  return fields({"checkpoint_ended", "How a save went."},
+                field("id", &CheckpointEnded::id).required(),
                 field("number", &CheckpointEnded::number).required(),
                 field("outcome", &CheckpointEnded::outcome).required(),
                 field("detail", &CheckpointEnded::detail));
 }
 
-/// It is to wait in the queue again, and its command to be started anew.
 struct RequeueAsked {
   LeaseId id;
   bool unsaved = false;  // Whatever comes of the save that it is asked for first.
   std::optional<UserId> by = {};
 };
 constexpr auto fields_of(Is<RequeueAsked> auto*) {
-  return fields({"requeue_asked"}, field("id", &RequeueAsked::id).required(),
-                field("unsaved", &RequeueAsked::unsaved), field("by", &RequeueAsked::by));
+  return fields(
+      {"requeue_asked", "It is to wait in the queue again, and its command to be started anew."},
+      field("id", &RequeueAsked::id).required(), field("unsaved", &RequeueAsked::unsaved),
+      field("by", &RequeueAsked::by));
 }
-/// Its `berth run` stops the command, and what is left of it is killed at `kill_at`.
 struct RequeueBegun {
   LeaseId id;
   Instant kill_at;
 };
 constexpr auto fields_of(Is<RequeueBegun> auto*) {
-  return fields({"requeue_begun"}, field("id", &RequeueBegun::id).required(),
+  return fields({"requeue_begun",
+                 "Its `berth run` stops the command, and what is left of it is killed at "
+                 "`kill_at_ns`."},
+                field("id", &RequeueBegun::id).required(),
                 field("kill_at", &RequeueBegun::kill_at).required());
 }
-/// It is not requeued after all. One whose command has ended has this result: kLost, what the end
-/// of the command says.
 struct RequeueDropped {
   LeaseId id;
   EndResult result = EndResult::kLost;
 };
 constexpr auto fields_of(Is<RequeueDropped> auto*) {
-  return fields({"requeue_dropped"}, field("id", &RequeueDropped::id).required(),
+  return fields({"requeue_dropped",
+                 "It is not requeued after all. One whose command has ended has this "
+                 "result; `lost`: what the end of the command says."},
+                field("id", &RequeueDropped::id).required(),
                 field("result", &RequeueDropped::result).required());
 }
-/// It waits again, behind those who asked before now.
 struct LeaseRequeued {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
 };
 constexpr auto fields_of(Is<LeaseRequeued> auto*) {
-  return fields({"lease_requeued"}, field("id", &LeaseRequeued::id).required());
+  return fields({"lease_requeued", "It waits again, behind those who asked before now."},
+                field("id", &LeaseRequeued::id).required());
 }
 
-/// A measure is taken on it, because of pressure.
 struct MeasureBegun {
   LeaseId id;
   std::uint64_t number = 0;
@@ -384,11 +404,11 @@ struct MeasureBegun {
   std::uint64_t save = 0;  // The number of the save that it is, or that comes first.
 };
 constexpr auto fields_of(Is<MeasureBegun> auto*) {
-  return fields({"measure_begun"}, field("id", &MeasureBegun::id).required(),
-                field("number", &MeasureBegun::number).required(),
-                field("measure", &MeasureBegun::measure).required(),
-                field("cause", &MeasureBegun::cause).required(),
-                field("save", &MeasureBegun::save));
+  return fields(
+      {"measure_begun", "A measure is taken on it, because of pressure."},
+      field("id", &MeasureBegun::id).required(), field("number", &MeasureBegun::number).required(),
+      field("measure", &MeasureBegun::measure).required(),
+      field("cause", &MeasureBegun::cause).required(), field("save", &MeasureBegun::save));
 }
 struct MeasureEnded {
   LeaseId id;
@@ -397,7 +417,7 @@ struct MeasureEnded {
   std::string detail;
 };
 constexpr auto fields_of(Is<MeasureEnded> auto*) {
-  return fields({"measure_ended"}, field("id", &MeasureEnded::id).required(),
+  return fields({"measure_ended", "How a measure went."}, field("id", &MeasureEnded::id).required(),
                 field("number", &MeasureEnded::number).required(),
                 field("outcome", &MeasureEnded::outcome).required(),
                 field("detail", &MeasureEnded::detail));

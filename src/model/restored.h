@@ -16,7 +16,6 @@
 
 namespace berth {
 
-/// The whole of one lease, or of an ended one kept for `show`: what a snapshot is made of.
 struct LeaseRestored {
   LeaseView view;
   Instant queued_instant;
@@ -55,7 +54,10 @@ struct LeaseRestored {
 };
 constexpr auto fields_of(Is<LeaseRestored> auto*) {
   return fields(
-      {"lease_restored"}, field("lease", &LeaseRestored::view).required(),
+      {"lease_restored",
+       "A lease as a snapshot has it, with what the order of the queue and its "
+       "end depend on."},
+      field("lease", &LeaseRestored::view).required(),
       field("queued_at", &LeaseRestored::queued_instant).required(),
       field("queued_sequence", &LeaseRestored::queued_sequence).required(),
       field("granted_at", &LeaseRestored::granted_instant),
@@ -93,10 +95,11 @@ struct UsageRestored {
   Instant at;
 };
 constexpr auto fields_of(Is<UsageRestored> auto*) {
-  return fields({"usage_restored"}, field("user_id", &UsageRestored::user).required(),
-                field("session", &UsageRestored::session),
-                field("byte_seconds", &UsageRestored::byte_seconds).required(),
-                field("counted_at", &UsageRestored::at).required());
+  return fields(
+      {"usage_restored", "A user's past use, as a snapshot has it, by which `fair` goes."},
+      field("user_id", &UsageRestored::user).required(), field("session", &UsageRestored::session),
+      field("byte_seconds", &UsageRestored::byte_seconds).required(),
+      field("counted_at", &UsageRestored::at).required());
 }
 /// How much one run of a command used of a device, at most.
 struct PastRun {
@@ -114,16 +117,19 @@ struct CommandRestored {
   std::vector<PastRun> runs;      // Oldest first.
 };
 constexpr auto fields_of(Is<CommandRestored> auto*) {
-  return fields({"command_restored"}, field("user_id", &CommandRestored::user).required(),
-                field("fingerprint", &CommandRestored::fingerprint).required(),
-                field("runs", &CommandRestored::runs).required());
+  return fields(
+      {"command_restored", "What the last runs of a command line used, as a snapshot has it."},
+      field("user_id", &CommandRestored::user).required(),
+      field("fingerprint", &CommandRestored::fingerprint).required(),
+      field("runs", &CommandRestored::runs).required());
 }
 struct CountersRestored {
   std::uint64_t next_id = 1;
   std::uint64_t last_sequence = 0;  // Of the records that the snapshot replaces.
 };
 constexpr auto fields_of(Is<CountersRestored> auto*) {
-  return fields({"counters_restored"}, field("next_id", &CountersRestored::next_id).required(),
+  return fields({"counters_restored", "From where a snapshot counts on."},
+                field("next_id", &CountersRestored::next_id).required(),
                 field("last_sequence", &CountersRestored::last_sequence).required());
 }
 
