@@ -67,6 +67,12 @@ struct ChargeSample {
   Bytes peak;                 // The most that was charged at once.
   Bytes wanted = {};          // By allocations that wait for room in the budget.
   std::uint64_t refused = 0;  // Allocations that the budget did not allow.
+  struct Refusal {
+    Bytes bytes;
+    Bytes used;  // Of the budget, then.
+    friend bool operator==(const Refusal&, const Refusal&) = default;
+  };
+  std::optional<Refusal> refusal = {};  // The last, where it is also the last of the lease.
   bool unchanged = false;  // Nothing was charged or given back between the question and its answer.
   Bytes excess;            // What of the charges is for contexts that were measured to cost less.
   Bytes dead = {};  // Charged beside that by dead ones, perhaps freed by now. Guards count it.

@@ -31,6 +31,11 @@ std::string without_handle(std::string text, const enforce::Holder& lease) {
   return text;
 }
 
+std::optional<ChargeSample::Refusal> refusal_on(std::size_t part, const enforce::Use& use) {
+  if (!use.refusal || use.refusal->part != part) return std::nullopt;
+  return ChargeSample::Refusal{.bytes = use.refusal->bytes, .used = use.refusal->used};
+}
+
 }  // namespace
 
 BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::string contexts_path,
@@ -280,6 +285,7 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
                          .peak = account.peak,
                          .wanted = account.wanted,
                          .refused = account.refused,
+                         .refusal = refusal_on(i, *use),
                          .unchanged = i < before.size() && before[i].changes == account.changes &&
                                       before[i].charged == account.charged &&
                                       before[i].dead == account.dead,

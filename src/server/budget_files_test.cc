@@ -192,11 +192,11 @@ TEST_F(BudgetFilesTest, WhatWasChargedIsReadWhenTheDriverAnswers) {
   files_.before_question();
   const std::vector<ChargeSample> charges = files_.charges({});
   ASSERT_EQ(charges.size(), 1U);
-  EXPECT_EQ(charges[0].lease, handle(1));
-  EXPECT_EQ(charges[0].device, kDevice);
+  EXPECT_TRUE(charges[0].lease == handle(1) && charges[0].device == kDevice);
   EXPECT_EQ(charges[0].charged, mib(200));
   EXPECT_EQ(charges[0].peak, mib(300));
   EXPECT_EQ(charges[0].refused, 1U);
+  EXPECT_EQ(charges[0].refusal, (ChargeSample::Refusal{.bytes = gib(2), .used = mib(200)}));
   EXPECT_TRUE(charges[0].unchanged);
 }
 
