@@ -16,4 +16,9 @@ std::string size_argument_above(Bytes bytes) {
   return size_argument(bytes + Bytes{mib(1).value - 1});
 }
 
+Bytes budget_for(Bytes needed) {
+  constexpr std::uint64_t kStep = mib(256).value;
+  return {(needed.value / kStep + 1) * kStep};
+}
+
 }  // namespace berth

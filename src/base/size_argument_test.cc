@@ -26,5 +26,10 @@ TEST(SizeArgument, BetweenTwoMebibytesItIsTheOneThatWasAskedFor) {
   EXPECT_EQ(size_argument_above(gib(3)), "3G");
 }
 
+TEST(SizeArgument, ABudgetThatIsProposedLeavesRoom) {
+  EXPECT_EQ(budget_for(gib(3)), mib(3328));
+  EXPECT_EQ(budget_for(mib(3327)), mib(3328));
+}
+
 }  // namespace
 }  // namespace berth

@@ -36,13 +36,6 @@ Bytes smallest_budget(const LeaseView& lease) {
   return smallest;
 }
 
-constexpr std::uint64_t kStep = mib(256).value;  // Of the budgets that we propose.
-
-// Enough for such a peak.
-Bytes budget_for(Bytes peak) {
-  return {(peak.value / kStep + 1) * kStep};
-}
-
 bool has_devices(const LeaseView& lease, const std::string& gpus) {
   const Result<DeviceChoice> choice = parse_device_choice(gpus);
   if (!choice.ok() || choice->count > lease.parts.size()) return false;
