@@ -35,6 +35,8 @@ struct Use {
   std::optional<Bytes> ledger;
   Bytes ledger_peak;
   std::uint64_t refused = 0;          // Allocations.
+  std::uint64_t refused_told = 0;     // Of them; the last time
+  std::optional<Instant> told_at;     // was this.
   Bytes wanted;                       // By those that wait for room.
   std::optional<std::int64_t> drift;  // What the driver told beyond the ledger, in bytes.
   Bytes unexplained;                  // What it told that neither ledger nor context explains.
@@ -132,6 +134,7 @@ class Attribution {
   void compare(const Sample& sample);
   bool account_for(const ChargeSample& charge, const Lease& lease, Use& use) const;
   void announce_full(LeaseId id);
+  void tell_refusal(const ChargeSample& charge, const Lease& lease, Use& use);
 
   Ref<Decider> core_;
   Ref<Ledger> ledger_;
@@ -141,6 +144,7 @@ class Attribution {
   PerLease<OfLease> known_;
   std::map<DeviceId, std::vector<UnmanagedProcess>> unmanaged_;
   std::set<LeaseId> measured_;  // Those with a figure in the last sample.
+  bool has_compared_ = false;
 };
 
 }  // namespace berth::core

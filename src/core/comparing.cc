@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/size_argument.h"
 #include "core/attribution.h"
 
 // Note [Two accounts]
@@ -24,6 +25,11 @@
 // and then the programs may give the excess back.
 
 namespace berth::core {
+namespace {
+
+constexpr Duration kRefusalsToldEvery = minutes(1);  // Of a lease on a device.
+
+}  // namespace
 
 void Attribution::compare(const Sample& sample) {
   std::set<LeaseId> corrected;
@@ -38,7 +44,9 @@ void Attribution::compare(const Sample& sample) {
     if (has_part && account_for(charge, lease, known_[lease.id].uses[charge.device])) {
       corrected.insert(lease.id);
     }
+    if (has_part) tell_refusal(charge, lease, known_[lease.id].uses[charge.device]);
   }
+  has_compared_ = true;
   for (const LeaseId id : charged) announce_full(id);
   for (const LeaseId id : corrected) {
     const Lease& lease = *core_->state().find(id);
@@ -87,6 +95,32 @@ void Attribution::announce_full(LeaseId id) {
       uses(id), [](const auto& entry) { return entry.second.wanted > Bytes{}; });
   if (std::exchange(known_[id].full, full) != full)
     core_->notify(id, full ? LeaseEvent::kFull : LeaseEvent::kNotFull);
+}
+
+// A program may try again and again. What the first sample shows, an earlier daemon has told: all
+// leases in it are from the journal. Where the guard has refused one on another device since, that
+// one is told, and those here with the next.
+void Attribution::tell_refusal(const ChargeSample& charge, const Lease& lease, Use& use) {
+  use.refused_told = has_compared_ ? std::min(use.refused_told, charge.refused) : charge.refused;
+  const Instant now = core_->now().instant;
+  const bool was_told = use.told_at && now < *use.told_at + kRefusalsToldEvery;
+  const Account* account = ledger_->find(charge.device);
+  if (charge.refused == use.refused_told || !charge.refusal || was_told || account == nullptr)
+    return;
+  const std::vector<Part>& parts = lease.granted()->parts;
+  AllocationRefused fact{.id = lease.id,
+                         .device = charge.device,
+                         .bytes = charge.refusal->bytes,
+                         .used = std::min(charge.refusal->used, account->capacity),
+                         .budget = std::ranges::find(parts, charge.device, &Part::device)->budget,
+                         .enough = std::nullopt,
+                         .count = charge.refused - use.refused_told};
+  const Bytes needed = fact.used + fact.bytes;
+  const Bytes largest = saturating_sub(account->capacity, account->reserve + account->driver);
+  if (needed <= largest) fact.enough = std::min(budget_for(needed), largest);
+  use.refused_told = charge.refused;
+  use.told_at = now;
+  core_->decide(lease.id, fact);
 }
 
 }  // namespace berth::core

@@ -16,6 +16,7 @@ namespace {
 
 using S = Story;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 class Comparing : public testing::Test {
  protected:
@@ -48,6 +49,24 @@ class Comparing : public testing::Test {
       if (const auto* set = std::get_if<SetUnaccounted>(&effect)) return set->bytes;
     }
     return std::nullopt;
+  }
+  /// Another look, after so long, at a lease whose budget has refused so many in all.
+  void refuse(std::uint64_t count, ChargeSample::Refusal last, Duration later = seconds(1)) {
+    charge.refused = count;
+    charge.refusal = last;
+    (void)story.pass(later);
+    sample();
+  }
+  /// What the last sample has told of that.
+  std::string refusal() const {
+    std::string reasons;
+    for (const Effect& effect : story.effects) {
+      const auto* append = std::get_if<Append>(&effect);
+      if (append == nullptr) continue;
+      if (const auto* fact = std::get_if<AllocationRefused>(&append->record.fact))
+        reasons += fact->reason() + "; ";
+    }
+    return reasons;
   }
   /// Whether programs were told by it that they may give back what contexts cost less.
   std::optional<bool> may_give_back() const {
@@ -179,6 +198,44 @@ TEST_F(Comparing, APeakBetweenTwoLooksIsKnownFromTheLedger) {
   sample();
   EXPECT_EQ(part().peak, gib(9));
   EXPECT_EQ(part().refused, 2U);
+}
+
+TEST_F(Comparing, AnAllocationThatIsRefusedIsARecordWithTheBudgetThatWouldDo) {
+  look(gib(9), gib(9));
+  refuse(1, {.bytes = gib(3), .used = gib(9)});
+  EXPECT_EQ(refusal(),
+            "3.0 GiB, with 9.0 GiB of 10.0 GiB in use: -m 12544M would have allowed it; ");
+  sample();
+  EXPECT_EQ(refusal(), "") << "once";
+}
+
+TEST_F(Comparing, ABudgetThatTheDeviceCannotGrantIsNotProposed) {
+  look(gib(9), gib(9));
+  refuse(1, {.bytes = gib(7), .used = gib(9)});
+  EXPECT_THAT(refusal(), HasSubstr("-m 16G would"));
+  refuse(2, {.bytes = gib(7) + mib(1), .used = gib(9)}, minutes(1));
+  EXPECT_THAT(refusal(), HasSubstr("none would allow it"));
+}
+
+TEST_F(Comparing, AProgramThatTriesAgainAndAgainIsToldOfOnceAMinute) {
+  look(gib(9), gib(9));
+  refuse(1, {.bytes = gib(3), .used = gib(9)});
+  refuse(500, {.bytes = gib(2), .used = gib(9)});
+  EXPECT_EQ(refusal(), "");
+  refuse(501, {.bytes = gib(2), .used = gib(9)}, seconds(58));
+  EXPECT_EQ(refusal(), "");
+  refuse(501, {.bytes = gib(2), .used = gib(9)});
+  EXPECT_THAT(refusal(), HasSubstr("2.0 GiB, with 9.0 GiB of 10.0 GiB in use, the last of 500: "));
+}
+
+TEST_F(Comparing, AfterARestartNewRefusalsAloneAreTold) {
+  look(gib(9), gib(9));
+  refuse(2, {.bytes = gib(3), .used = gib(9)});
+  story.restart_from_snapshot();
+  refuse(2, {.bytes = gib(3), .used = gib(9)});
+  EXPECT_EQ(refusal(), "");
+  refuse(3, {.bytes = gib(3), .used = gib(9)});
+  EXPECT_THAT(refusal(), HasSubstr("in use: ")) << "one of three";
 }
 
 TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {

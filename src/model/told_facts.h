@@ -5,9 +5,15 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
+#include "base/fields.h"
+#include "base/ids.h"
+#include "base/quantity.h"
+#include "base/size_argument.h"
+#include "base/units.h"
 #include "base/words.h"
 
 namespace berth {
@@ -30,6 +36,7 @@ enum class Verb : std::uint8_t {
   kCheckpoint,
   kRenew,
   kReload,  // Of the configuration; of no lease.
+  kRefuse,  // An allocation, by its budget.
 };
 constexpr auto words_of(Verb) {
   using enum Verb;
@@ -48,7 +55,8 @@ constexpr auto words_of(Verb) {
                            {kRequeue, "requeue"},
                            {kCheckpoint, "checkpoint"},
                            {kRenew, "renew"},
-                           {kReload, "reload"}});
+                           {kReload, "reload"},
+                           {kRefuse, "refuse"}});
 }
 
 // Note [Facts that are only told]
@@ -64,8 +72,39 @@ concept OnlyTold = requires(const Fact& fact) {
   { fact.reason() } -> std::same_as<std::string>;
 };
 
+struct AllocationRefused {
+  static constexpr Verb kVerb = Verb::kRefuse;
+  LeaseId id;
+  DeviceId device;
+  Bytes bytes;  // Of the last one.
+  Bytes used;   // Of the budget, then.
+  Bytes budget;
+  std::optional<Bytes> enough;  // The budget that would have allowed it; absent: none would.
+  std::uint64_t count = 1;      // With those since the last such record.
+
+  std::string reason() const {
+    const std::string cure =
+        enough ? "-m " + size_argument(*enough) + " would have allowed it" : "none would allow it";
+    return to_text(bytes) + ", with " + to_text(used) + " of " + to_text(budget) + " in use" +
+           (count > 1 ? ", the last of " + std::to_string(count) : "") + ": " + cure;
+  }
+};
+constexpr auto fields_of(Is<AllocationRefused> auto*) {
+  return fields(
+      {"allocation_refused",
+       "A budget refused an allocation, the last of `count` since the last such record. At most "
+       "one a minute of a lease on a device."},
+      field("id", &AllocationRefused::id).required(),
+      field("uuid", &AllocationRefused::device).required(),
+      field("vram", &AllocationRefused::bytes).required(),
+      field("vram_used", &AllocationRefused::used).required(),
+      field("vram_granted", &AllocationRefused::budget).required(),
+      field("vram_enough", &AllocationRefused::enough),
+      field("count", &AllocationRefused::count).required());
+}
+
 /// `Facts`, and all that are only told: a new one is the last.
 template <class... Facts>
-using AndToldFacts = std::variant<Facts...>;
+using AndToldFacts = std::variant<Facts..., AllocationRefused>;
 
 }  // namespace berth

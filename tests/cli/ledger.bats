@@ -65,6 +65,26 @@ gib=$((1 << 30))
   eventually is refused_allocations 1
 }
 
+@test "the past, the log and whoever listens hear of a refusal while its program runs" {
+  berth status >status
+  curl -sN --unix-socket "$(berth daemon status --json | jq -r .socket)" http://localhost/v1/events >news 3>&- &
+  listens() { [[ $(berth daemon status --json | command jq .counts.event_streams) == 1 ]]; }
+  eventually listens
+  berth run -q -m 2G -n train -- sh -c 'vram_user --bytes 4GiB; sleep 1000' 3>&- &
+  refused() { [[ $(berth history --events --json | jq '[.items[] | select(.verb == "refuse")] | length') == 1 ]]; }
+  eventually refused
+  state_is train held
+  berth history --events --json | jq -e '.items[] | select(.verb == "refuse") | .lease == 1 and .by == null and
+    (.reason | test("^4.0 GiB, with .* of 2.0 GiB in use: -m 4[0-9]*M would have allowed it$"))'
+  berth daemon logs 2>&1 | grep -q "refuse lease 1 ($(id -un)/train): 4.0 GiB, with "
+  grep -A 3 '^event: audit' news | sed -n 's/^data: //p' | jq -e '.verb == "refuse" and .lease == 1 and .name == "train"'
+  # Another daemon finds it in the journal, and the same figures in the ledger of the lease.
+  kill -KILL "$(berth daemon status --json | jq .pid)"
+  measured() { [[ $(berth show train --json | jq '.devices[0].refused_allocations') == 1 ]]; }
+  eventually measured
+  refused
+}
+
 @test "what no budget could allow is not proposed, and the one that is proposed is enough" {
   run --separate-stderr berth run -m 2G -- vram_user --bytes 20GiB
   printf '%s\n' "$stderr"
