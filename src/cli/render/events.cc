@@ -12,6 +12,7 @@
 #include "cli/run/words.h"
 #include "wire/alerts.h"
 #include "wire/answers.h"
+#include "wire/audit.h"
 #include "wire/lease.h"
 
 namespace berth::cli {
@@ -135,6 +136,15 @@ std::string unmanaged_event(EventName name, const UnmanagedNews& news,
   return who + " uses " + size + " of" + where + " without a lease";
 }
 
+std::string audit_event(const AuditEntry& entry, const RenderContext& context) {
+  const std::string lease = entry.lease == LeaseId{}
+                                ? "the daemon"
+                                : "lease " + std::to_string(entry.lease.value) + " (" +
+                                      session_of(entry.owner, entry.name, context) + ")";
+  return lease + ": " + std::string(to_text(entry.verb)) +
+         (entry.reason.empty() ? "" : ", " + entry.reason);
+}
+
 std::string device_event(const DeviceView& device) {
   const std::string who = "GPU " + std::to_string(device.index);
   return device.pressure == Pressure::kNormal
@@ -152,6 +162,10 @@ std::string text_of(const wire::SseEvent& event, const RenderContext& context) {
   if (*name == EventName::kUnmanagedSeen || *name == EventName::kUnmanagedGone) {
     const Result<UnmanagedNews> news = wire::decode_unmanaged(event.data);
     return news.ok() ? unmanaged_event(*name, *news, context) : event.event;
+  }
+  if (*name == EventName::kAudit) {
+    const Result<AuditEntry> entry = wire::decode_audit_entry(event.data);
+    return entry.ok() ? audit_event(*entry, context) : event.event;
   }
   if (*name == EventName::kDevicePressure) {
     const Result<DeviceView> device = wire::decode_device(event.data);

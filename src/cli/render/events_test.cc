@@ -6,6 +6,7 @@
 
 #include "cli/render/sample_test.h"
 #include "wire/answers.h"
+#include "wire/audit.h"
 #include "wire/lease.h"
 #include "wire/viewer.h"
 
@@ -57,8 +58,8 @@ TEST(EventLines, HaveASentenceForEachEventOfALease) {
   for (const auto& word : kWordsOf<EventName>) {
     const EventName name = word.value;
     if (name == EventName::kWaiting || name == EventName::kFit || name == EventName::kAlert ||
-        name == EventName::kUnmanagedSeen || name == EventName::kUnmanagedGone ||
-        name == EventName::kDevicePressure) {
+        name == EventName::kAudit || name == EventName::kUnmanagedSeen ||
+        name == EventName::kUnmanagedGone || name == EventName::kDevicePressure) {
       continue;  // Of a stream about one lease, or not about a lease.
     }
     EXPECT_THAT(line(name, lease), HasSubstr("lease 12")) << to_text(name);
@@ -77,6 +78,18 @@ TEST(EventLines, TellOfUnmanagedProcesses) {
               EndsWith("python (pid 77) of guest uses 2.0 GiB of GPU 1 without a lease\n"));
   EXPECT_THAT(event_line({.event = "unmanaged_gone", .id = "", .data = data}, sample::context()),
               EndsWith("python (pid 77) of guest is gone from GPU 1\n"));
+}
+
+TEST(EventLines, TellWhatThePastSaysOfALease) {
+  const AuditEntry entry{.at = sample::kNow,
+                         .verb = Verb::kResize,
+                         .lease = {12},
+                         .owner = sample::kMe,
+                         .name = "train",
+                         .reason = "to 4.0 GiB"};
+  const std::string data = wire::encode_audit_entry(entry, {});
+  EXPECT_THAT(event_line({.event = "audit", .id = "", .data = data}, sample::context()),
+              HasSubstr("  lease 12 (me/train): resize, to 4.0 GiB\n"));
 }
 
 TEST(EventLines, TellOfADeviceThatIsShortOfMemory) {

@@ -88,7 +88,7 @@ TEST(Status, HowBusyADeviceIsStandsWhereItIsKnownAndThereIsRoom) {
   EXPECT_THAT(device_lines(devices, context()), Not(HasSubstr("busy")));
   devices[1].figures.gpu_utilization = 7;
   EXPECT_THAT(device_lines(devices, context()),
-              HasSubstr("11.9 / 15.9 GiB          granted 14.0 GiB  grantable 1.4 GiB  healthy\n"));
+              HasSubstr("15.9 GiB            granted 14.0 GiB  grantable 1.4 GiB  healthy\n"));
   EXPECT_THAT(device_lines(devices, context()), HasSubstr("GiB  7 % busy  granted"));
   RenderContext narrow = context();
   narrow.width = 80;
