@@ -13,7 +13,7 @@
 namespace berth::wire {
 namespace {
 
-constexpr const char* kPage = "docs/store.md";
+constexpr const char* kPage = BERTH_SOURCE_DIR "/docs/store.md";
 constexpr std::string_view kTableHead = "\n| fact | fields | |\n|---|---|---|\n";
 
 template <class T>
