@@ -34,6 +34,7 @@ std::optional<Halt> Views::halt_of(const Lease& lease, Now at) const {
     halt.user = other->user;
     halt.name = other->request.name;
     halt.priority = other->request.priority;
+    if (held->idle_since) halt.idle = suspension.since - *held->idle_since;
     return halt;
   }
   if (suspension.turn) {

@@ -23,7 +23,7 @@ void Scheduler::schedule() {
       yielding_->resume_yielded();
       grant_all();
     }
-    yielding_->make_room_for_urgent();
+    yielding_->make_room_for_next();
     slices_->take_turns(next_turns());
   } while (transfers_->count() != begun);  // Each time a lease leaves that had not been told to.
 }

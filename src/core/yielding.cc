@@ -12,10 +12,25 @@
 
 namespace berth::core {
 
-bool Yielding::may_yield_to(const Lease& lease, const Lease& urgent) const {
+namespace {
+
+// Some lease may make room for a request of this priority.
+bool can_be_yielded_to(Priority next) {
+  return next == Priority::kUrgent;
+}
+
+// It was started with leave to.
+bool asked_to_yield(const Lease& lease, const Request& next) {
+  return next.priority == Priority::kUrgent && lease.request.may_yield &&
+         lease.request.priority < next.priority;
+}
+
+}  // namespace
+
+bool Yielding::may_yield_to(const Lease& lease, const Lease& next) const {
+  if (!asked_to_yield(lease, next.request)) return false;
   const Standing standing = transfers_->standing_of(lease);
   return verdict(Operation::kMakeRoom, standing).answer == Answer::kAccept &&
-         lease.request.may_yield && lease.request.priority < urgent.request.priority &&
          transfers_->of(lease.id).yield_not_before <= core_->now().instant && !is_not_there(lease);
 }
 
@@ -30,13 +45,13 @@ bool Yielding::is_not_there(const Lease& lease) const {
 }
 
 // Absent: it would not fit there whichever lease made room.
-std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& urgent,
+std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& next,
                                                              const Account& account) const {
-  const bool whole = urgent.request.share == Share::kExclusive;
+  const bool whole = next.request.share == Share::kExclusive;
   std::vector<std::tuple<Priority, Bytes, LeaseId>> able;
   for (const auto& [id, entry] : account.entries) {
     const Lease& lease = *core_->state().find(id);
-    if (may_yield_to(lease, urgent)) {
+    if (may_yield_to(lease, next)) {
       able.emplace_back(lease.request.priority, attribution_->used(id), id);
     }
   }
@@ -48,7 +63,7 @@ std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& urgent
   Account without = account;
   std::vector<LeaseId> chosen;
   const auto fits = [&] {
-    return fits_now(without, urgent.request, core_->settings().exclusive_unmanaged_max);
+    return fits_now(without, next.request, core_->settings().exclusive_unmanaged_max);
   };
   for (const auto& [priority, bytes, id] : able) {
     if (fits()) break;
@@ -69,7 +84,7 @@ std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& urgent
     with.granted += entry.budget;
     with.exclusive_count += entry.exclusive ? 1U : 0U;
     with.entries.emplace(*id, entry);
-    if (!fits_now(with, urgent.request, core_->settings().exclusive_unmanaged_max)) {
+    if (!fits_now(with, next.request, core_->settings().exclusive_unmanaged_max)) {
       ++id;
       continue;
     }
@@ -80,10 +95,12 @@ std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& urgent
 }
 
 // See Note [Who makes room].
-void Yielding::make_room_for_urgent() {
-  if (!indexes_->queue().has_urgent_request() || !core_->may_grant()) return;
+void Yielding::make_room_for_next() {
+  const Queue& queue = indexes_->queue();
+  const bool may_be_any = queue.has_urgent_request() || can_be_yielded_to(Priority::kLow);
+  if (queue.size() == 0 || !may_be_any || !core_->may_grant()) return;
   const Lease* next = indexes_->in_order(core_->now().instant).next();
-  if (next == nullptr || next->request.priority != Priority::kUrgent) return;
+  if (next == nullptr || !can_be_yielded_to(next->request.priority)) return;
   if (!presence_->is_offerable(*next) || !indexes_->user_has_room(*next) ||
       device_count(next->request) != 1)
     return;
@@ -105,8 +122,8 @@ void Yielding::make_room_for_urgent() {
     least = moved;
   }
   if (!best) return;
-  const LeaseId urgent = next->id;
-  for (const LeaseId id : *best) transfers_->suspend(id, {.yields_to = urgent});
+  const LeaseId whom = next->id;
+  for (const LeaseId id : *best) transfers_->suspend(id, {.yields_to = whom});
 }
 
 // Leases that made room for one that has it by now, or does not want it any more.
@@ -116,8 +133,8 @@ void Yielding::resume_yielded() {
     if (held == nullptr || !held->is_swapped_out() || held->pause) continue;
     const Suspension& suspension = held->its_suspension();
     if (suspension.queued || !suspension.yields_to) continue;
-    const Lease* urgent = core_->state().find(*suspension.yields_to);
-    const bool waits = urgent != nullptr && urgent->waiting() != nullptr;
+    const Lease* whom = core_->state().find(*suspension.yields_to);
+    const bool waits = whom != nullptr && whom->waiting() != nullptr;
     if (!waits) core_->decide(id, ResumeQueued{id});
   }
 }

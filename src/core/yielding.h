@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases that make room for an urgent request, because they were started with leave to: they are
-// suspended, and come back when it has what it asked for, or has gone.
+// Leases that make room for the request that is next: they are suspended, and come back when it has
+// what it asked for, or has gone.
 //
-// Note [Who makes room]: only for an urgent request that is next in the queue and asks for one
-// device. On each device that it may use, those that may yield are taken in this order until it
-// fits: the lower priority first, then the one that has least to be moved, then the youngest. The
-// device on which least is moved is chosen. Nobody is asked while others are on their way out for
-// it, nor of whom nothing is on a device yet: there is nothing that could be moved, and a
-// suspension that comes to nothing is not tried again for a minute.
+// Note [Who makes room]: only for a request that is next in the queue and asks for one device;
+// which leases do, may_yield_to() says. On each device that it may use, those are taken in this
+// order until it fits: the lower priority first, then the one that has least to be moved, then the
+// youngest. The device on which least is moved is chosen. Nobody is asked while others are on their
+// way out for it, nor of whom nothing is on a device yet: there is nothing that could be moved, and
+// a suspension that comes to nothing is not tried again for a minute.
 #pragma once
 
 #include <optional>
@@ -36,14 +36,14 @@ class Yielding {
         transfers_(transfers) {}
 
   /// See Note [Who makes room].
-  void make_room_for_urgent();
+  void make_room_for_next();
   /// Leases that made room for one that has it by now, or does not want it any more.
   void resume_yielded();
 
  private:
-  std::optional<std::vector<LeaseId>> who_makes_room(const Lease& urgent,
+  std::optional<std::vector<LeaseId>> who_makes_room(const Lease& next,
                                                      const Account& account) const;
-  bool may_yield_to(const Lease& lease, const Lease& urgent) const;
+  bool may_yield_to(const Lease& lease, const Lease& next) const;
   bool is_not_there(const Lease& lease) const;
 
   Ref<Decider> core_;

@@ -52,6 +52,7 @@ struct Halt {
   UserId user = {};
   std::string name = {};
   Priority priority = Priority::kNormal;
+  std::optional<Duration> idle = {};  // How long it had been when it left for that.
   friend bool operator==(const Halt&, const Halt&) = default;
 };
 constexpr auto words_of(Halt::Reason) {
@@ -94,7 +95,9 @@ constexpr auto fields_of(Is<Halt> auto*) {
                     .skipping_unknown(),
                 field("since", &Halt::since, "When it began."),
                 field("cause", &Halt::cause, "With `measure`: of which.").skipping_unknown(),
-                computed("for", "With `yields`: the lease that it makes room for.", told, read));
+                computed("for", "With `yields`: the lease that it makes room for.", told, read),
+                field("idle", &Halt::idle,
+                      "With `yields`: how long it had been idle when it left; null: it was not."));
 }
 
 }  // namespace berth

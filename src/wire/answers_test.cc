@@ -104,7 +104,7 @@ TEST(Answers, WhyReadsBackAsItWasWritten) {
                               R"("vram_allowed_bytes":4294967296,"vram_asked_bytes":8589934592})"));
   EXPECT_THAT(text, HasSubstr(R"("halted":{"reason":"yields","since":"2026-02-07T13:18:20.500Z",)"
                               R"("cause":null,"for":{"id":9,"user":"bert","user_id":1001,)"
-                              R"("name":"urgent","priority":"urgent"}})"));
+                              R"("name":"urgent","priority":"urgent"},"idle_ms":null})"));
 }
 
 TEST(Answers, AdviceOfANewerDaemonIsLeftOut) {

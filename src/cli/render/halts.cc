@@ -37,6 +37,10 @@ std::string beneficiary(const Halt& halt, const RenderContext& context) {
          std::string(to_text(halt.priority)) + ")";
 }
 
+std::string idle_before(const Halt& halt) {
+  return halt.idle ? ", after it was idle for " + age_text(*halt.idle) : "";
+}
+
 std::string back_when(const Halt& halt) {
   return "it comes back when " + number_of(halt.lease.value_or(LeaseId{})) + " ends";
 }
@@ -151,8 +155,8 @@ std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end,
              "; " + (until.empty() ? "it goes on with berth resume " + number_of(lease.id) : until);
     }
     case Halt::Reason::kYields:
-      return "is suspended for " + beneficiary(halt, context) + since + "; " + back_when(halt) +
-             expected;
+      return "is suspended for " + beneficiary(halt, context) + since + idle_before(halt) + "; " +
+             back_when(halt) + expected;
     case Halt::Reason::kTurn:
       return "runs in turns, and others have theirs" + since + "; " + where;
     case Halt::Reason::kMoves:
@@ -189,8 +193,8 @@ std::string halt_notice(const LeaseView& lease, const RenderContext& context) {
              where + (until.empty() ? "" : ", and " + until) + resume;
     }
     case Halt::Reason::kYields:
-      return "is suspended for " + beneficiary(halt, context) + "; " + where + ", and " +
-             back_when(halt);
+      return "is suspended for " + beneficiary(halt, context) + idle_before(halt) + "; " + where +
+             ", and " + back_when(halt);
     case Halt::Reason::kMoves:
       return "is being moved to " + devices_of(lease.parts) + by_whom(lease.moved_by, context);
     case Halt::Reason::kMeasure:

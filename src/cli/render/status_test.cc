@@ -155,6 +155,9 @@ TEST(Show, WhatDoesNotRunSaysWhyByWhomAndUntilWhen) {
   EXPECT_THAT(lease_details(lease, context()),
               HasSubstr("  halted        is suspended for lease 9 (guest/urgent, priority urgent) "
                         "since 12 s; it comes back when 9 ends\n"));
+  lease.halt->idle = minutes(31);
+  EXPECT_THAT(lease_details(lease, context()),
+              HasSubstr("since 12 s, after it was idle for 31m; it comes back when 9 ends\n"));
   lease.halt = Halt{.reason = Halt::Reason::kMoves, .since = sample::ago(seconds(12))};
   lease.moved_by = sample::kGuest;
   EXPECT_THAT(lease_details(lease, context()),
