@@ -109,6 +109,10 @@ constexpr std::array kKeys = {
                "long, turns are longer.",
         .min = 1,
         .max = 100},
+    Key{.path = "policy.idle",
+        .slot = [](Config& c, Name) -> Slot { return &c.core.idle_max; },
+        .doc = "A lease that has been idle for so long is suspended, if it can be, where the "
+               "request that is next has no lower priority and fits then. 0: none is."},
     Key{.path = "policy.aging",
         .slot = [](Config& c, Name) -> Slot { return &c.core.aging; },
         .doc = "With order = \"priority\": a request rises by one priority for so much waiting.",

@@ -50,6 +50,7 @@ struct Settings {
   PressureSettings pressure;
   Duration turn_min = seconds(10);      // Of leases that run in turns, and
   std::uint32_t turn_loss_percent = 5;  // how much of the time moving them may take at most.
+  Duration idle_max = {};               // Idle for so long, a lease makes room; 0: it does not.
   UserLimits limits_default;
   std::map<UserId, UserLimits> limits;  // Instead of the default. The configuration has names.
 };

@@ -15,8 +15,16 @@ namespace berth::core {
 namespace {
 
 // Some lease may make room for a request of this priority.
-bool can_be_yielded_to(Priority next) {
-  return next == Priority::kUrgent;
+bool can_be_yielded_to(Priority next, const Settings& settings) {
+  return next == Priority::kUrgent || settings.idle_max > Duration{};
+}
+
+// An administrator lends what nobody computes with, also without leave of its user.
+bool is_idle_for(const Lease& lease, const Request& next, Duration idle_max, Instant now) {
+  const Held* held = lease.held();
+  const bool is_idle = held != nullptr && held->idle_since && !held->frozen;
+  return is_idle && idle_max > Duration{} && now - *held->idle_since >= idle_max &&
+         lease.request.priority <= next.priority;
 }
 
 // It was started with leave to.
@@ -28,7 +36,9 @@ bool asked_to_yield(const Lease& lease, const Request& next) {
 }  // namespace
 
 bool Yielding::may_yield_to(const Lease& lease, const Lease& next) const {
-  if (!asked_to_yield(lease, next.request)) return false;
+  const bool is_idle =
+      is_idle_for(lease, next.request, core_->settings().idle_max, core_->now().instant);
+  if (!is_idle && !asked_to_yield(lease, next.request)) return false;
   const Standing standing = transfers_->standing_of(lease);
   return verdict(Operation::kMakeRoom, standing).answer == Answer::kAccept &&
          transfers_->of(lease.id).yield_not_before <= core_->now().instant && !is_not_there(lease);
@@ -97,10 +107,11 @@ std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& next,
 // See Note [Who makes room].
 void Yielding::make_room_for_next() {
   const Queue& queue = indexes_->queue();
-  const bool may_be_any = queue.has_urgent_request() || can_be_yielded_to(Priority::kLow);
+  const bool may_be_any =
+      queue.has_urgent_request() || can_be_yielded_to(Priority::kLow, core_->settings());
   if (queue.size() == 0 || !may_be_any || !core_->may_grant()) return;
   const Lease* next = indexes_->in_order(core_->now().instant).next();
-  if (next == nullptr || !can_be_yielded_to(next->request.priority)) return;
+  if (next == nullptr || !can_be_yielded_to(next->request.priority, core_->settings())) return;
   if (!presence_->is_offerable(*next) || !indexes_->user_has_room(*next) ||
       device_count(next->request) != 1)
     return;

@@ -213,5 +213,81 @@ TEST_F(Yielding, WhoMadeRoomComesBackAfterARestart) {
   EXPECT_THAT(reported, AllOf(HasSubstr("move back 1"), Not(HasSubstr("move out"))));
 }
 
+// Leases that make room because they are idle.
+class IdleLeases : public Yielding {
+ protected:
+  static constexpr int kMinute = 60;  // Seconds.
+
+  IdleLeases() { computes(0); }
+  void computes(std::uint32_t percent) { story.hardware[0].figures.gpu_utilization = percent; }
+  void lend_after(Duration idle) {
+    (void)story.feed(Configured{{.order = Order::kPriority, .reserve = {}, .idle_max = idle}});
+  }
+  static Request asks(Bytes vram, Priority priority = Priority::kNormal) {
+    return {.priority = priority, .vram = vram};
+  }
+};
+
+TEST_F(IdleLeases, MakeRoomForWhoIsNextAfterSoLongAndComeBack) {
+  lend_after(minutes(10));
+  hold(1, asks(gib(12)), gib(11));
+  (void)story.ask(asks(gib(8)), 1001);
+  (void)story.seconds_pass(10 * kMinute - 1);
+  EXPECT_THAT(leaving(), IsEmpty());
+  (void)story.seconds_pass(1);
+  ASSERT_THAT(leaving(), ElementsAre(1));
+  const LeaseView lent = *story.coordinator.lease({1}, story.now);
+  ASSERT_TRUE(lent.halt);
+  EXPECT_EQ(lent.halt->reason, Halt::Reason::kYields);
+  EXPECT_EQ(lent.halt->lease, LeaseId{2});
+  EXPECT_EQ(lent.halt->idle, minutes(10));
+  EXPECT_THAT(gone(1), HasSubstr("grant 2; "));
+  (void)story.claim(2);
+  (void)story.end(2);
+  EXPECT_THAT(story.second(), HasSubstr("move back 1; "));
+}
+
+TEST_F(IdleLeases, StayWhereNothingIsSaidOfThem) {
+  hold(1, asks(gib(12)), gib(11));
+  (void)story.ask(asks(gib(8), Priority::kUrgent));
+  (void)story.seconds_pass(30 * kMinute);
+  EXPECT_THAT(leaving(), IsEmpty());
+}
+
+TEST_F(IdleLeases, MakeNoRoomForLowerPriorities) {
+  lend_after(minutes(2));
+  hold(1, asks(gib(12)), gib(11));
+  (void)story.ask(asks(gib(8), Priority::kLow));
+  (void)story.seconds_pass(5 * kMinute);
+  EXPECT_THAT(leaving(), IsEmpty());
+  (void)story.ask(asks(gib(8)));
+  EXPECT_THAT(leaving(), ElementsAre(1));
+}
+
+TEST_F(IdleLeases, StayWhileTheirDeviceComputesOrNobodyWaits) {
+  lend_after(minutes(2));
+  hold(1, asks(gib(12)), gib(11));
+  (void)story.seconds_pass(5 * kMinute);
+  EXPECT_THAT(leaving(), IsEmpty());
+  computes(3);
+  (void)story.second();
+  (void)story.ask(asks(gib(8)));
+  (void)story.seconds_pass(5 * kMinute);
+  EXPECT_THAT(leaving(), IsEmpty());
+}
+
+TEST_F(IdleLeases, StayWhereOneThatIsFrozenIsInTheWayAllTheSame) {
+  lend_after(minutes(2));
+  hold(1, asks(gib(4)), gib(3));
+  hold(2, asks(gib(10)), gib(9));
+  (void)story.ask(asks(gib(15)));
+  (void)story.seconds_pass(kMinute);
+  (void)story.feed(Freeze{{9}, {{1000}}, {2}, {}});  // It is not idle, and so it stays.
+  const Transfer stop = story.last_move().value();
+  (void)story.feed(TransferDone{stop.lease, stop.number, {}});
+  (void)story.seconds_pass(5 * kMinute);
+  EXPECT_THAT(leaving(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace berth::core
