@@ -37,6 +37,7 @@ struct Use {
   std::uint64_t refused = 0;          // Allocations.
   std::uint64_t refused_told = 0;     // Of them; the last time
   std::optional<Instant> told_at;     // was this.
+  bool accounted = false;             // A sample of this daemon had its account.
   Bytes wanted;                       // By those that wait for room.
   std::optional<std::int64_t> drift;  // What the driver told beyond the ledger, in bytes.
   Bytes unexplained;                  // What it told that neither ledger nor context explains.
@@ -143,8 +144,8 @@ class Attribution {
   Ref<Membership> membership_;
   PerLease<OfLease> known_;
   std::map<DeviceId, std::vector<UnmanagedProcess>> unmanaged_;
-  std::set<LeaseId> measured_;  // Those with a figure in the last sample.
-  bool has_compared_ = false;
+  std::set<LeaseId> measured_;          // Those with a figure in the last sample.
+  std::optional<Instant> first_asked_;  // When the first sample of this daemon was.
 };
 
 }  // namespace berth::core

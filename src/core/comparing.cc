@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/size_argument.h"
 #include "core/attribution.h"
 
@@ -32,6 +33,7 @@ constexpr Duration kRefusalsToldEvery = minutes(1);  // Of a lease on a device.
 }  // namespace
 
 void Attribution::compare(const Sample& sample) {
+  if (!first_asked_) first_asked_ = sample.asked_at;
   std::set<LeaseId> corrected;
   std::set<LeaseId> charged;
   for (const ChargeSample& charge : sample.charges) {
@@ -46,7 +48,6 @@ void Attribution::compare(const Sample& sample) {
     }
     if (has_part) tell_refusal(charge, lease, known_[lease.id].uses[charge.device]);
   }
-  has_compared_ = true;
   for (const LeaseId id : charged) announce_full(id);
   for (const LeaseId id : corrected) {
     const Lease& lease = *core_->state().find(id);
@@ -97,11 +98,14 @@ void Attribution::announce_full(LeaseId id) {
     core_->notify(id, full ? LeaseEvent::kFull : LeaseEvent::kNotFull);
 }
 
-// A program may try again and again. What the first sample shows, an earlier daemon has told: all
-// leases in it are from the journal. Where the guard has refused one on another device since, that
-// one is told, and those here with the next.
+// A program may try again and again. What the first account of a lease from the journal shows, an
+// earlier daemon has told. Where the guard has refused one on another device since, that one is
+// told, and those here with the next.
 void Attribution::tell_refusal(const ChargeSample& charge, const Lease& lease, Use& use) {
-  use.refused_told = has_compared_ ? std::min(use.refused_told, charge.refused) : charge.refused;
+  CHECK(first_asked_.has_value());
+  const bool is_first = !std::exchange(use.accounted, true);
+  const bool is_old = is_first && lease.granted()->granted.at < *first_asked_;
+  use.refused_told = is_old ? charge.refused : std::min(use.refused_told, charge.refused);
   const Instant now = core_->now().instant;
   const bool was_told = use.told_at && now < *use.told_at + kRefusalsToldEvery;
   const Account* account = ledger_->find(charge.device);

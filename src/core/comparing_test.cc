@@ -238,6 +238,16 @@ TEST_F(Comparing, AfterARestartNewRefusalsAloneAreTold) {
   EXPECT_THAT(refusal(), HasSubstr("in use: ")) << "one of three";
 }
 
+// Its files are read from the second sample on.
+TEST_F(Comparing, AnAccountThatComesLateAfterARestartIsOldAsWell) {
+  look(gib(9), gib(9));
+  refuse(2, {.bytes = gib(3), .used = gib(9)});
+  story.restart_from_snapshot();
+  (void)story.second();
+  refuse(2, {.bytes = gib(3), .used = gib(9)});
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {
   look(gib(4), gib(4));
   charge.peak = gib(9);

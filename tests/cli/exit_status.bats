@@ -38,6 +38,7 @@ answers_as() {
 
 @test "1: understood, and failed: what has ended cannot be cancelled" {
   run berth run -m 1G -- true
+  eventually state_is 1 ended
   run berth cancel 1
   status_is 1
 }
