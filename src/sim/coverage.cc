@@ -66,6 +66,7 @@ constexpr std::string_view kNotWanted[] = {
     "lease_releasing result refused",
     "measure_begun measure notify",
     // No simulated client or device is in such a state, as things are.
+    "allocation_refused",
     "lease_idle",
     "checkpoint_asked reason suspend",
     "checkpoint_ended outcome unconfirmed",
