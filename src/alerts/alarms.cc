@@ -187,14 +187,15 @@ bool Alarms::hears(Source event) const {
          rules_.end();
 }
 
-std::vector<Alert> Alarms::on_lease_event(Moment now, Source event, const LeaseView& lease) const {
+std::vector<Alert> Alarms::on_lease_event(Moment now, Source event, const LeaseView& lease,
+                                          const std::string& reason) const {
   std::vector<Alert> alerts;
   for (const Rule& rule : rules_) {
     if (rule.when.source != event || !concerns(rule.when, lease)) continue;
     alerts.push_back({.rule = rule.name,
                       .state = Alert::State::kFiring,
                       .subject = subject_of({.device = {}, .lease = lease.id}, lease.request.name),
-                      .text = describe(event, lease),
+                      .text = describe(event, lease, reason),
                       .value = std::nullopt,
                       .severity = rule.severity,
                       .time = now.wall,

@@ -76,7 +76,8 @@ class Alarms {
   /// Whether a rule is about that event.
   bool hears(Source event) const;
   /// It has happened to a lease.
-  std::vector<Alert> on_lease_event(Moment now, Source event, const LeaseView& lease) const;
+  std::vector<Alert> on_lease_event(Moment now, Source event, const LeaseView& lease,
+                                    const std::string& reason = {}) const;
 
   /// By rule, then subject.
   std::vector<RuleState> states() const;

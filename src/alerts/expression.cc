@@ -44,6 +44,7 @@ Form form_of(Source source) {
     case kLeaseCheckpointed:
     case kLeaseSuspended:
     case kLeaseResumed:
+    case kLeaseRefused:
     case kLeaseEnded:
       return Form::kEvent;
   }

@@ -37,6 +37,7 @@ enum class Source : std::uint8_t {
   kLeaseCheckpointed,
   kLeaseSuspended,
   kLeaseResumed,
+  kLeaseRefused,
   kLeaseEnded,
 };
 constexpr auto words_of(Source) {
@@ -57,6 +58,7 @@ constexpr auto words_of(Source) {
                              {kLeaseCheckpointed, "lease.checkpointed"},
                              {kLeaseSuspended, "lease.suspended"},
                              {kLeaseResumed, "lease.resumed"},
+                             {kLeaseRefused, "lease.refused"},
                              {kLeaseEnded, "lease.ended"}});
 }
 

@@ -218,7 +218,7 @@ bool concerns(const Expression& expression, const LeaseView& lease) {
   return lease.checkpoints.last && lease.checkpoints.last->outcome == *expression.outcome;
 }
 
-std::string describe(Source event, const LeaseView& lease) {
+std::string describe(Source event, const LeaseView& lease, const std::string& reason) {
   const std::string name = name_of(lease);
   switch (event) {
     case Source::kLeaseQueued:
@@ -240,6 +240,8 @@ std::string describe(Source event, const LeaseView& lease) {
       return name + " is suspended";
     case Source::kLeaseResumed:
       return name + " runs again";
+    case Source::kLeaseRefused:
+      return name + " was refused " + reason;
     case Source::kLeaseEnded:
       return name + " has ended" +
              (lease.result ? ": " + std::string(to_text(*lease.result)) : std::string());

@@ -30,8 +30,9 @@ bool concerns(const Expression& expression, const LeaseView& lease);
 
 std::string name_of(const DeviceView& device);  // "GPU 0 (RTX 5080)"
 std::string name_of(const LeaseView& lease);    // "lease 12 (train)"
-/// "lease 12 (train) has ended: failed"
-std::string describe(Source event, const LeaseView& lease);
+/// "lease 12 (train) has ended: failed". `reason` is what the audit says of it, if it is an event
+/// that only the audit has.
+std::string describe(Source event, const LeaseView& lease, const std::string& reason = {});
 /// What can be done about a lease, the most telling first.
 std::vector<Alert::Action> actions_for(const LeaseView& lease);
 

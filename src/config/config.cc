@@ -7,7 +7,7 @@ namespace berth::config {
 
 namespace {
 
-// Plain use of a device: told, and nothing is done about it.
+// Plain use of a device, and allocations that a budget refused: told, and nothing is done about it.
 std::map<std::string, AlertRule> built_in_alerts() {
   const auto used = [](std::uint32_t percent, std::uint32_t clear) {
     return alerts::Expression{.source = alerts::Source::kGpuMemUsed,
@@ -16,7 +16,8 @@ std::map<std::string, AlertRule> built_in_alerts() {
                               .lasting = seconds(10)};
   };
   return {{"gpu-high", {.when = used(62, 55)}},
-          {"gpu-critical", {.when = used(88, 80), .severity = Severity::kCritical}}};
+          {"gpu-critical", {.when = used(88, 80), .severity = Severity::kCritical}},
+          {"out-of-memory", {.when = alerts::Expression{.source = alerts::Source::kLeaseRefused}}}};
 }
 
 }  // namespace

@@ -263,8 +263,8 @@ constexpr std::array kKeys = {
 
     Key{.path = "alert.*.when",
         .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].when; },
-        .doc = "What the rule looks at; docs/alerts.md. Two are built in: gpu-high, at 62% of a "
-               "GPU, and gpu-critical, at 88%."},
+        .doc = "What the rule looks at; docs/alerts.md. Three are built in: gpu-high, at 62% of "
+               "a GPU, gpu-critical, at 88%, and out-of-memory."},
     Key{.path = "alert.*.enabled",
         .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].enabled; },
         .doc = "Whether it is looked at."},

@@ -317,7 +317,7 @@ enabled = false
 )")}});
   ASSERT_TRUE(std::holds_alternative<Loaded>(result));
   const auto& alerts = std::get<Loaded>(result).config.alerts;
-  ASSERT_EQ(alerts.size(), 3);
+  ASSERT_EQ(alerts.size(), 4);
   const AlertRule& failed = alerts.at("train-failed");
   EXPECT_EQ(to_text(*failed.when), "lease.ended name=train* result=failed");
   EXPECT_EQ(failed.severity, Severity::kCritical);
@@ -326,6 +326,7 @@ enabled = false
   EXPECT_FALSE(alerts.at("gpu-high").enabled);
   EXPECT_EQ(to_text(*alerts.at("gpu-high").when), "gpu.mem_used > 62% for 10s clear 55%");
   EXPECT_EQ(to_text(*alerts.at("gpu-critical").when), "gpu.mem_used > 88% for 10s clear 80%");
+  EXPECT_EQ(to_text(*alerts.at("out-of-memory").when), "lease.refused");
 }
 
 TEST(Load, TooManyRulesAreAnError) {
@@ -334,7 +335,7 @@ TEST(Load, TooManyRulesAreAnError) {
     text += "[alert.a" + std::to_string(i) + "]\nwhen = \"gpu.lost\"\n";
   }
   const auto problems = problems_of({.files = {machine(text)}});
-  ASSERT_EQ(problems.size(), 2);  // Two are built in.
+  ASSERT_EQ(problems.size(), 3);  // Three are built in.
   EXPECT_THAT(problems[0], HasSubstr("more than 64 rules"));
 }
 

@@ -39,6 +39,10 @@ std::optional<Source> source_of(core::LeaseEvent news) {
   }
 }
 
+std::optional<Source> source_of(Verb verb) {
+  return verb == Verb::kRefuse ? std::optional(Source::kLeaseRefused) : std::nullopt;
+}
+
 alerts::Moment moment_of(core::Now now) {
   return {.instant = now.instant, .wall = now.wall};
 }
@@ -129,11 +133,20 @@ void AlertService::looked(core::Now now, const core::Coordinator& coordinator) {
 
 void AlertService::on_lease_event(core::Now now, const core::Coordinator& coordinator,
                                   const core::Notify& news) {
-  const auto source = source_of(news.news);
-  if (!source || !alarms_.hears(*source)) return;
-  const auto lease = coordinator.lease(news.lease, now);
+  happened(now, coordinator, news.lease, source_of(news.news), {});
+}
+
+void AlertService::on_audit(core::Now now, const core::Coordinator& coordinator,
+                            const AuditEntry& entry) {
+  happened(now, coordinator, entry.lease, source_of(entry.verb), entry.reason);
+}
+
+void AlertService::happened(core::Now now, const core::Coordinator& coordinator, LeaseId id,
+                            std::optional<Source> event, const std::string& reason) {
+  if (!event || !alarms_.hears(*event)) return;
+  const auto lease = coordinator.lease(id, now);
   if (!lease) return;
-  for (Alert& alert : alarms_.on_lease_event(moment_of(now), *source, *lease)) {
+  for (Alert& alert : alarms_.on_lease_event(moment_of(now), *event, *lease, reason)) {
     outgoing_.push_back({std::move(alert), lease->user});
   }
 }

@@ -17,6 +17,7 @@
 #include "core/coordinator.h"
 #include "core/effect.h"
 #include "model/alert.h"
+#include "model/audit_entry.h"
 #include "wire/alerts.h"
 #include "wire/delivery.h"
 
@@ -55,6 +56,7 @@ class AlertService {
   /// In the midst of a step: what follows from it is told by flush().
   void on_lease_event(core::Now now, const core::Coordinator& coordinator,
                       const core::Notify& news);
+  void on_audit(core::Now now, const core::Coordinator& coordinator, const AuditEntry& entry);
   /// What a daemon before this one has left. Once; nothing is found or sent before.
   void restore(KeptAlerts kept);
   /// At the end of each turn of the event loop, and at next().
@@ -72,6 +74,8 @@ class AlertService {
  private:
   struct Testing;
 
+  void happened(core::Now now, const core::Coordinator& coordinator, LeaseId lease,
+                std::optional<alerts::Source> event, const std::string& reason);
   void queue(const Alert& alert, const config::AlertRule& rule, std::optional<UserId> about);
   void send_due();
   void finished(const AlertDelivery& delivery, const wire::DeliveryOutcome& outcome);

@@ -86,6 +86,16 @@ TEST_F(Desk, WhatHappensToALeaseIsToldOfTheRulesThatNameIt) {
               ElementsAre("both lease 1 waits for memory", "both lease 2 waits for memory"));
 }
 
+TEST_F(Desk, ARefusedAllocationIsToldWithTheBudgetThatWouldDo) {
+  AlertService alerts = desk({{"oom", rule("lease.refused")}, {"end", rule("lease.ended")}});
+  story.submit(1, EngineStory::budget(gib(8)));
+  alerts.on_audit(story.now, story.engine.coordinator(),
+                  {.verb = Verb::kRefuse, .lease = {1}, .reason = "2.0 GiB, ...: -m 9G would"});
+  alerts.on_audit(story.now, story.engine.coordinator(), {.verb = Verb::kResize, .lease = {1}});
+  alerts.flush();
+  EXPECT_THAT(published, ElementsAre("all lease 1 was refused 2.0 GiB, ...: -m 9G would"));
+}
+
 TEST_F(Desk, WhatIsSwitchedOffIsListedAndSaysNothing) {
   config::AlertRule off = rule("gpu.unmanaged > 2G");
   off.enabled = false;

@@ -262,7 +262,9 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
     const bool taken_back = entry.verb == Verb::kGrant || entry.verb == Verb::kResize;
     if (batch.unwritten && taken_back) continue;
     world_.did(entry);
-    if (is_only_told(entry.verb)) event_streams_.publish(entry);
+    if (!is_only_told(entry.verb)) continue;
+    event_streams_.publish(entry);
+    world_.on_audit(now, coordinator_, entry);
   }
   for (const core::Effect& effect : effects) perform_one(now, effect, batch);
 

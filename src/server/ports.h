@@ -61,6 +61,9 @@ class World {
                               const core::Notify& /*news*/) {}
   /// A user, or the daemon by its rules, has done this to a lease.
   virtual void did(const AuditEntry& /*entry*/) {}
+  /// After did(), of an entry of which no other news tells.
+  virtual void on_audit(core::Now /*now*/, const core::Coordinator& /*coordinator*/,
+                        const AuditEntry& /*entry*/) {}
   struct Paused {
     bool away = false;    // Its memory is on the way out, in host memory, or on the way back.
     bool frozen = false;  // Its processes are stopped, or are to be.

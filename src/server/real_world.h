@@ -52,6 +52,10 @@ class RealWorld final : public World {
     parts_.alerts.on_lease_event(now, coordinator, news);
   }
   void did(const AuditEntry& entry) override;
+  void on_audit(core::Now now, const core::Coordinator& coordinator,
+                const AuditEntry& entry) override {
+    parts_.alerts.on_audit(now, coordinator, entry);
+  }
   void transfer(const core::Transfer& move) override {
     parts_.mover.move(move, parts_.leases_directory + "/" + to_text(move.handle));
   }

@@ -15,6 +15,19 @@ tells() { [[ $(alerts_of "$1" | jq -r "$2") == *"$3"* ]]; }
 held() { [[ $(berth ps --json | jq -r '.items[] | select(.state == "held").name') == *"$1"* ]]; }
 state_is() { [[ $(berth alert list --json | jq -r ".items[] | select(.name == \"$1\").state") == "$2" ]]; }
 
+@test "an allocation that the budget refuses is told by a rule that is built in" {
+  berth daemon start
+  follow
+  berth run -q -m 2G -n train -- vram_user --bytes 4GiB || true
+  eventually tells out-of-memory .text "lease 1 (train) was refused 4.0 GiB, with "
+  tells out-of-memory .text "of 2.0 GiB in use: -m 4"
+  tells out-of-memory .subject.kind lease
+  berth alert rm out-of-memory
+  berth run -q -m 2G -n again -- vram_user --bytes 4GiB || true
+  eventually grep -q '"name":"again","reason":"4.0 GiB' news
+  [[ $(alerts_of out-of-memory | wc -l) == 1 ]]
+}
+
 @test "a GPU that is used beyond 62 and 88 % is told by the rules that are built in, and when it is over" {
   berth daemon start
   follow
@@ -99,7 +112,7 @@ state_is() { [[ $(berth alert list --json | jq -r ".items[] | select(.name == \"
   berth alert rm intruders
   run berth alert rm intruders
   status_is 66
-  [[ $(berth alert list --json | jq '.items | length') == 4 ]]
+  [[ $(berth alert list --json | jq '.items | length') == 5 ]]
   berth config check
 }
 
