@@ -53,7 +53,7 @@ std::string sentence_of(const std::string& who, std::string_view sentence) {
 }
 
 // What others call what we have. Only what there is may stand on the right.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kOtherNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kOtherNames = {{
     {"kill", "cancel"},
     {"rm", "cancel"},
     {"stop", "cancel"},
@@ -70,7 +70,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kOtherNa
     {"add", "run"},
     {"submit", "run"},
     {"sub", "run"},
-    {"events", "history --events"},
     {"exec", "run"},
     {"smi", "query"},
     {"nvidia-smi", "query"},

@@ -84,7 +84,6 @@ submit run
 sub run
 delete cancel
 end cancel
-events history --events
 add run
 WORDS
 }
