@@ -113,7 +113,7 @@ Sample sample_of(std::size_t devices) {
                               .model = "Simulated",
                               .capacity = kCapacity,
                               .used = Bytes{},
-                              .driver_reserved = Bytes{},
+                              .figures = {.driver_reserved = Bytes{}},
                               .processes = std::vector<ProcessSample>{}});
   }
   return sample;

@@ -122,7 +122,7 @@ class World {
   }
   void sample(Instant asked_at) {
     DeviceSample device{.id = kDevice, .index = 0, .model = "simulated", .capacity = gib(16)};
-    device.driver_reserved = Bytes{};
+    device.figures.driver_reserved = Bytes{};
     device.processes.emplace();
     Bytes used;
     for (const auto& [lease, there] : there_) {

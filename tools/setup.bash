@@ -12,7 +12,7 @@ declare -A packages=(
           python3-jsonschema sqlite3 systemd universal-ctags zsh"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
-  [bench]="libbenchmark-dev jq task-spooler"
+  [bench]="jq task-spooler"
   [gpu]="cmake g++ libboost1.81-dev libcli11-dev libfmt-dev libgmock-dev libgtest-dev libpcre2-dev
        libspdlog-dev libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev"
   [train]="bible-kjv libgloo-dev libopenblas0-openmp libpcre2-dev libtorch-dev"
@@ -24,7 +24,7 @@ declare -A purpose=(
   [test]="test frameworks and what the tests drive programs with"
   [lint]="formatter and static analysis"
   [clang]="the second compiler, and its fuzzing runtime"
-  [bench]="benchmark library, and the queue we compare with"
+  [bench]="the queue we compare with"
   [gpu]="what the tests that need a real GPU are built with"
   [train]="libtorch, a fast BLAS for it, Gloo, Unicode classes, and a text to learn"
   [trials]="PyTorch to compare with"
