@@ -34,16 +34,16 @@ struct Use {
   // By the account of the lease's own programs; see Note [Two accounts].
   std::optional<Bytes> ledger;
   Bytes ledger_peak;
-  std::uint64_t refused = 0;          // Allocations.
-  std::uint64_t refused_told = 0;     // Of them; the last time
-  std::optional<Instant> told_at;     // was this.
-  bool accounted = false;             // A sample of this daemon had its account.
-  Bytes wanted;                       // By those that wait for room.
-  std::optional<std::int64_t> drift;  // What the driver told beyond the ledger, in bytes.
-  Bytes unexplained;                  // What it told that neither ledger nor context explains.
-  Bytes unaccounted;                  // What is counted as used of that.
-  Bytes excess;                       // Charged for contexts that cost less; as last seen at rest.
-  bool may_give_back = false;         // That excess: nothing is hidden behind it.
+  std::uint64_t refused = 0;            // Allocations.
+  std::uint64_t refused_told = 0;       // Of them; the last time
+  std::optional<Instant> told_at;       // was this.
+  std::optional<Instant> accounted_at;  // The last sample of this daemon that had its account.
+  Bytes wanted;                         // By those that wait for room.
+  std::optional<std::int64_t> drift;    // What the driver told beyond the ledger, in bytes.
+  Bytes unexplained;                    // What it told that neither ledger nor context explains.
+  Bytes unaccounted;                    // What is counted as used of that.
+  Bytes excess;                // Charged for contexts that cost less; as last seen at rest.
+  bool may_give_back = false;  // That excess: nothing is hidden behind it.
 
   Trend trend;  // Of whichever account is the higher.
 

@@ -46,7 +46,9 @@ void Attribution::compare(const Sample& sample) {
     if (has_part && account_for(charge, lease, known_[lease.id].uses[charge.device])) {
       corrected.insert(lease.id);
     }
-    if (has_part) tell_refusal(charge, lease, known_[lease.id].uses[charge.device]);
+    if (!has_part) continue;
+    tell_refusal(charge, lease, known_[lease.id].uses[charge.device]);
+    known_[lease.id].uses[charge.device].accounted_at = sample.asked_at;
   }
   for (const LeaseId id : charged) announce_full(id);
   for (const LeaseId id : corrected) {
@@ -103,8 +105,7 @@ void Attribution::announce_full(LeaseId id) {
 // told, and those here with the next.
 void Attribution::tell_refusal(const ChargeSample& charge, const Lease& lease, Use& use) {
   CHECK(first_asked_.has_value());
-  const bool is_first = !std::exchange(use.accounted, true);
-  const bool is_old = is_first && lease.granted()->granted.at < *first_asked_;
+  const bool is_old = !use.accounted_at && lease.granted()->granted.at < *first_asked_;
   use.refused_told = is_old ? charge.refused : std::min(use.refused_told, charge.refused);
   const Instant now = core_->now().instant;
   const bool was_told = use.told_at && now < *use.told_at + kRefusalsToldEvery;

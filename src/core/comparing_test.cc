@@ -108,6 +108,24 @@ TEST_F(Comparing, WhatItCountsNoMoreIsTakenOffAtOnce) {
 }
 
 // The guard counts what they have charged: it would count it twice.
+// It may have taken all of its budget between that account and the fall.
+TEST_F(Comparing, AnAccountOfBeforeABudgetFellDoesNotBoundWhatLeaves) {
+  look(gib(2), gib(2));
+  (void)story.pass(milliseconds(1));
+  (void)story.feed(Resize{{71}, {{1000}}, {1}, {.vram = gib(4)}});
+  (void)story.feed(Suspend{{72}, {{1000}}, {1}});
+  EXPECT_EQ(story.last_move()->bytes, gib(10));
+}
+
+TEST_F(Comparing, AnAccountOfAfterThatDoes) {
+  look(gib(2), gib(2));
+  (void)story.feed(Resize{{71}, {{1000}}, {1}, {.vram = gib(4)}});
+  (void)story.pass(milliseconds(1));
+  look(gib(3), gib(3));
+  (void)story.feed(Suspend{{72}, {{1000}}, {1}});
+  EXPECT_EQ(story.last_move()->bytes, gib(3));
+}
+
 TEST_F(Comparing, WhatDeadOnesMayHaveStillIsNotUnaccounted) {
   charge.dead = mib(80);
   for (int i = 0; i < 2; ++i) {
