@@ -112,6 +112,26 @@ TEST_F(Moving, WhatLeftFromThereComesBackThereBesideTheRest) {
   EXPECT_THAT(seconds_pass(2), HasSubstr("move back 1; "));
 }
 
+// Room there is its own, and only then a sample tells how little that device can ever hold.
+TEST_F(Moving, WhatTurnsOutNeverToFitThereReturnsWhereItWas) {
+  story.use(1, {});
+  (void)story.end(1);
+  Request request = S::whole();
+  request.devices = {DeviceName(0U)};
+  (void)story.ask(request);
+  run(2, gib(15));
+  (void)story.feed(Migrate{{73}, {{1000}}, {2}, {{DeviceName(1U)}}});
+  EXPECT_EQ(StoryTest::left(gib(15)), "suspend 2; ");
+  story.use(2, {});
+  story.hardware[1].figures.driver_reserved = gib(2);
+  EXPECT_EQ(story.sample(), "refuse not_moved; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("it has 15.0 GiB by now, and GPU 1 has 14.0 GiB"));
+  EXPECT_EQ(lease(2).parts.front().device, device(0));
+  EXPECT_EQ(story.look(1).charged, Bytes{});
+  EXPECT_EQ(seconds_pass(2), "move back 2; ");
+  EXPECT_THAT(story.last_move()->pairs, IsEmpty()) << "that is where it was";
+}
+
 TEST_F(Moving, WhatIsPausedStaysPausedAndReturnsThere) {
   (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   (void)left();

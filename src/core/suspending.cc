@@ -315,11 +315,26 @@ void Transfers::swap_in_where_confirmed(const Sample& sample) {
       if (sample.asked_at < since || of(id).is_freezing()) continue;
       const bool measured = is_measured(lease);
       const bool is_back = !measured && is_all_there(lease, sample);
-      if (!is_back && !needs_.have_room(lease, measured)) continue;
-      begin(id, Direction::kSwapIn);
+      if (is_back || needs_.have_room(lease, measured)) {
+        begin(id, Direction::kSwapIn);
+      } else if (!goes_back_for_good(lease)) {
+        continue;
+      }
     }
     resuming_.erase(id);
   }
+}
+
+// It was sent where what it has turns out never to fit: nobody had looked since it took that.
+// False: it waits on.
+bool Transfers::goes_back_for_good(const Lease& lease) {
+  const Suspension& suspension = lease.held()->its_suspension();
+  if (suspension.phase != Phase::kSwappingIn || suspension.moved_from.empty()) return false;
+  std::vector<DeviceId> here;
+  for (const Part& part : lease.held()->parts) here.push_back(part.device);
+  const std::optional<std::string> why_not = migration_.too_large_for(lease, here);
+  if (why_not) not_swapped_in(lease.id, *why_not);
+  return why_not.has_value();
 }
 
 void Transfers::done(const TransferDone& event) {
