@@ -308,11 +308,25 @@ std::vector<ChargeSample> Daemon::charges(const std::vector<Handle>& /*settling*
   return accounts_.charges();
 }
 
+// Of the dead the driver knows the pid alone, and one of the lease's may have had it before.
+bool Daemon::takes_dead_for_its(Handle lease) const {
+  const ReferenceLease* known = parts_.checker.journal().find(lease);
+  if (known == nullptr) return false;
+  for (std::size_t index = 0; index < parts_.devices.count(); ++index) {
+    for (const Use& use : parts_.devices.at(index).uses) {
+      const bool is_its = use.lease == lease;
+      if (use.ended && !is_its && known->members.had_pid(use.process.pid)) return true;
+    }
+  }
+  return false;
+}
+
 // They charge all that they take, and a driver leaves figures out, but makes none up.
 void Daemon::set_unaccounted(Handle lease, const std::vector<Bytes>& bytes,
                              const std::vector<bool>& /*may_give_back*/) {
   for (const Bytes& unaccounted : bytes) {
-    if (unaccounted == Bytes{} || !accounts_.charges_all(lease)) continue;
+    const bool is_sure = accounts_.charges_all(lease) && !takes_dead_for_its(lease);
+    if (unaccounted == Bytes{} || !is_sure) continue;
     parts_.context.fail(fmt::format("lease {} is told of {} bytes that its programs did not charge",
                                     to_text(lease), unaccounted.value));
   }

@@ -79,6 +79,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   void asked(server::ConnectionId connection, server::Command ask,
              server::Engine::Listen listen) override;
   void on_disconnect(server::ConnectionId connection) override;
+  bool takes_dead_for_its(Handle lease) const;
 
   void enter(const std::function<void(core::Now)>& entry);
   bool passes_call();
