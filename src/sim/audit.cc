@@ -21,8 +21,8 @@ std::map<LeaseId, std::string> leases_in(const std::vector<Record>& snapshot) {
   std::map<LeaseId, std::string> leases;
   for (const Record& record : snapshot) {
     const auto* lease = std::get_if<LeaseRestored>(&record.fact);
-    const bool lives = lease != nullptr && lease->view.state != LeaseState::kEnded;
-    if (lives) leases.emplace(lease->view.id, to_json(record));
+    const bool lives = lease != nullptr && lease->view->state != LeaseState::kEnded;
+    if (lives) leases.emplace(lease->view->id, to_json(record));
   }
   return leases;
 }
@@ -59,8 +59,7 @@ core::Coordinator InvariantChecker::restored(const std::vector<Record>& records)
   return coordinator;
 }
 
-core::Coordinator InvariantChecker::started(const std::vector<Record>& records, core::Now at) {
-  core::Coordinator coordinator = restored(records);
+core::Coordinator InvariantChecker::started(core::Coordinator coordinator, core::Now at) {
   // As a daemon would; nothing has reconnected and nothing is sampled, so it grants nothing.
   static_cast<void>(coordinator.step(at, core::Recovered{.same_boot = true, .safe_mode = false}));
   return coordinator;
@@ -75,22 +74,24 @@ void InvariantChecker::audit(const server::Engine& engine, core::Now at) {
   }
   std::vector<Record> records = std::move(read->snapshot);
   records.insert(records.end(), read->records.begin(), read->records.end());
-  check(check_replay(restored(records).snapshot(at), engine.coordinator().snapshot(at)));
-  const core::Coordinator again = started(records, at);
+  const std::vector<Record> now_living = engine.coordinator().snapshot(at);
+  core::Coordinator replayed = restored(records);
+  check(check_replay(replayed.snapshot(at), now_living));
+  const core::Coordinator again = started(std::move(replayed), at);
   again.check_everything();
   const std::vector<LeaseView> views = engine.coordinator().leases(at);
-  if (again.leases(at).size() != views.size() ||
-      observations_.journal.leases().size() != views.size()) {
+  const std::vector<LeaseView> found = again.leases(at);
+  if (found.size() != views.size() || observations_.journal.leases().size() != views.size()) {
     context_.fail(
         fmt::format("{} leases live, {} are in the journal, and a daemon that starts "
                     "finds {}",
-                    views.size(), observations_.journal.leases().size(), again.leases(at).size()));
+                    views.size(), observations_.journal.leases().size(), found.size()));
     return;
   }
-  for (const LeaseView& view : again.leases(at)) check_view(view, engine);
+  for (const LeaseView& view : found) check_view(view, engine);
   for (const LeaseView& view : views) check_view(view, engine);
   // What the living one shows may be a moment old: its snapshot is asked instead.
-  const core::Coordinator living = started(engine.coordinator().snapshot(at), at);
+  const core::Coordinator living = started(restored(now_living), at);
   if (again.queue(at) != living.queue(at)) {
     context_.fail(fmt::format("a daemon that starts finds another order in the queue: {} became {}",
                               listed(living.queue(at)), listed(again.queue(at))));

@@ -81,7 +81,7 @@ class InvariantChecker {
   void check_record_by_rules(const Record& record, const std::optional<ReferenceLease>& before,
                              const server::Engine& engine);
   core::Coordinator restored(const std::vector<Record>& records);
-  core::Coordinator started(const std::vector<Record>& records, core::Now at);
+  static core::Coordinator started(core::Coordinator coordinator, core::Now at);
   /// A coordinator made from the disk says what the living one says.
   void audit(const server::Engine& engine, core::Now now);
   core::Now now() const { return context_.clock.now(); }
