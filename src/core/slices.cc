@@ -125,8 +125,12 @@ std::vector<FirstTurn> Slices::first_turns() const {
     if (wants_turn(lease)) continue;
     for (const Part& part : lease.held()->parts) taken.insert(part.device);
   }
+  auto open = std::ranges::count_if(ledger_->accounts(), [&](const Account& account) {
+    return account.seen && !taken.contains(account.id);
+  });
   InOrder waiting = indexes_->in_order(core_->now().instant);
-  for (std::size_t examined = 0; examined < limits::kBackfillDepth; ++examined) {
+  // Of those behind the one that takes the last device nobody has a place for a turn.
+  for (std::size_t examined = 0; examined < limits::kBackfillDepth && open > 0; ++examined) {
     const Lease* next = waiting.next();
     if (next == nullptr) break;
     if (!presence_->takes_part(*next)) continue;
@@ -141,6 +145,7 @@ std::vector<FirstTurn> Slices::first_turns() const {
         turn.where.push_back(account.id);
       } else {
         taken.insert(account.id);
+        --open;
       }
     }
     if (is_slice(*next)) first.push_back(std::move(turn));
