@@ -164,9 +164,9 @@ class Replay {
       if (const auto* news = std::get_if<core::Notify>(&effect)) {
         if (news->news == core::LeaseEvent::kGranted) granted_.push_back(news->lease);
       } else if (const auto* reply = std::get_if<core::Reply>(&effect)) {
-        const auto* view = std::get_if<LeaseView>(&reply->answer);
-        const bool offered = view != nullptr && view->state == LeaseState::kHeld;
-        if (offered && view->flags.unclaimed) granted_.push_back(view->id);
+        const auto* view = std::get_if<Boxed<LeaseView>>(&reply->answer);
+        const bool offered = view != nullptr && (*view)->state == LeaseState::kHeld;
+        if (offered && (*view)->flags.unclaimed) granted_.push_back((*view)->id);
       }
     }
   }

@@ -84,8 +84,8 @@ class World {
     if (const auto* news = std::get_if<core::Notify>(&effect)) {
       if (news->news == core::LeaseEvent::kGranted) claim(news->lease.value);
     } else if (const auto* reply = std::get_if<core::Reply>(&effect)) {
-      const auto* view = std::get_if<LeaseView>(&reply->answer);
-      if (view != nullptr && view->flags.unclaimed) claim(view->id.value);
+      const auto* view = std::get_if<Boxed<LeaseView>>(&reply->answer);
+      if (view != nullptr && (*view)->flags.unclaimed) claim((*view)->id.value);
     } else if (const auto* ask = std::get_if<core::AskProbe>(&effect)) {
       const Instant at = std::max(ask->at, now_.instant);
       plan(at, [this] { ask_now(); });

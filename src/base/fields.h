@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/check.h"
 #include "base/units.h"
 
@@ -259,6 +260,13 @@ struct Member {
   T Struct::* member;
   constexpr const T& get(const Struct& object) const { return object.*member; }
   constexpr T& reach(Struct& object) const { return object.*member; }
+};
+template <class Struct, class T>
+struct Member<Struct, Boxed<T>> {
+  using Value = T;
+  Boxed<T> Struct::* member;
+  constexpr const T& get(const Struct& object) const { return *(object.*member); }
+  constexpr T& reach(Struct& object) const { return *(object.*member); }
 };
 template <class Struct, class Inner, class T>
 struct Nested {

@@ -310,7 +310,6 @@ void Coordinator::Impl::on(const JournalMended&) {
 void Coordinator::Impl::was_copied() {
   indexes.rank_again();
   slices.rank_again();
-  state_.forget_past();
 }
 
 // Recounts from nothing what derive() keeps by hand.

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "core/event.h"
@@ -26,8 +27,9 @@ struct Append {
 /// Answers one event that carried a token; each such event is answered exactly once, not
 /// necessarily at once (a growth that waits).
 struct Reply {
+  using Answer = std::variant<Boxed<LeaseView>, Refusal>;
   Token token;
-  std::variant<LeaseView, Refusal> answer;
+  Answer answer;
 };
 enum class LeaseEvent : std::uint8_t {
   kGranted,  // To the requester: an offer, to be claimed.

@@ -162,8 +162,8 @@ struct State::Applier {
       return true;
     }
     // The exit status came after the end: nobody knew the result yet.
-    const auto found = std::ranges::find(self.ended_, fact.id, &LeaseView::id);
-    if (found == self.ended_.end() || found->exit || !fact.exit) return false;
+    const auto found = std::ranges::find(self.past_.ended, fact.id, &LeaseView::id);
+    if (found == self.past_.ended.end() || found->exit || !fact.exit) return false;
     found->exit = fact.exit;
     if (found->result == EndResult::kLost) {
       found->result = fact.exit->signal != 0 ? EndResult::kKilled
@@ -407,7 +407,7 @@ struct State::Applier {
   }
 
   bool operator()(const CommandRestored& fact) const {
-    self.runs_.restore(fact);
+    self.past_.runs.restore(fact);
     return true;
   }
 
@@ -421,7 +421,7 @@ struct State::Applier {
 };
 
 bool State::Applier::operator()(const LeaseRestored& fact) const {
-  const LeaseView& view = fact.view;
+  const LeaseView& view = *fact.view;
   if (view.id.value == 0 || self.leases_.contains(view.id)) return false;
   self.next_id_ = std::max(self.next_id_, view.id.value + 1);
   if (view.state == LeaseState::kEnded) {

@@ -171,26 +171,37 @@ class State {
   const Lease* find(LeaseId id) const;
   /// The live lease of the handle.
   std::optional<LeaseId> find(Handle handle) const;
-  const std::deque<LeaseView>& ended() const { return ended_; }
+  const std::deque<LeaseView>& ended() const { return past_.ended; }
   const LeaseView* find_ended(LeaseId id) const;
   const Shares& shares() const { return shares_; }
-  const RunHistory& runs() const { return runs_; }
+  const RunHistory& runs() const { return past_.runs; }
   std::uint64_t next_id() const { return next_id_; }
   std::uint64_t last_sequence() const { return last_sequence_; }
   /// When the last record was decided, in the boot in which it was.
   Instant last_at() const { return last_at_; }
-
-  /// Leases and runs that are over are known no more.
-  void forget_past() {
-    ended_.clear();
-    runs_ = {};
-  }
 
   /// Everything, as records that rebuild it.
   std::vector<Record> snapshot(Instant now) const;
 
  private:
   struct Applier;
+  /// What is over. A copy of the state begins without: it is most of what there is, and trials, for
+  /// which copies are made, ask for none of it.
+  struct Past {
+    Past() = default;
+    Past(const Past& /*other*/) {}
+    Past& operator=(const Past& other) {
+      if (this != &other) *this = Past();
+      return *this;
+    }
+    Past(Past&&) = default;
+    Past& operator=(Past&&) = default;
+    ~Past() = default;
+
+    std::deque<LeaseView> ended;             // Oldest first, at most limits::kEndedKept.
+    std::map<UserId, std::size_t> ended_of;  // How many of them are whose.
+    RunHistory runs;
+  };
 
   void learn(const Lease& lease, const LeaseEnded& fact);
   void charge_share(const Lease& lease, Instant at, double sign);
@@ -198,11 +209,9 @@ class State {
   void end(const LeaseEnded& fact, const Record& record);
 
   std::map<LeaseId, Lease> leases_;
-  std::map<Handle, LeaseId> by_handle_;     // Of these.
-  std::deque<LeaseView> ended_;             // Oldest first, at most limits::kEndedKept.
-  std::map<UserId, std::size_t> ended_of_;  // How many of `ended_` are whose.
+  std::map<Handle, LeaseId> by_handle_;  // Of these.
   Shares shares_;
-  RunHistory runs_;
+  Past past_;
   std::uint64_t next_id_ = 1;
   std::uint64_t last_sequence_ = 0;
   Instant last_at_;

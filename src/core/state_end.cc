@@ -23,9 +23,9 @@ UnixMs ended_at(const Lease& lease, const LeaseEnded& fact, const Record& record
 
 const LeaseView* State::find_ended(LeaseId id) const {
   // From the youngest, which are asked for most.
-  const auto found = std::find_if(ended_.rbegin(), ended_.rend(),
+  const auto found = std::find_if(past_.ended.rbegin(), past_.ended.rend(),
                                   [id](const LeaseView& view) { return view.id == id; });
-  return found == ended_.rend() ? nullptr : &*found;
+  return found == past_.ended.rend() ? nullptr : &*found;
 }
 
 // A run that failed for other reasons may have ended before it used what it needs.
@@ -37,7 +37,7 @@ void State::learn(const Lease& lease, const LeaseEnded& fact) {
     run.refused |= peak.refused > 0;
   }
   const bool telling = run.refused || (fact.result == EndResult::kOk && run.peak > Bytes{});
-  if (telling) runs_.add(lease.user, lease.request.command, run);
+  if (telling) past_.runs.add(lease.user, lease.request.command, run);
 }
 
 void State::end(const LeaseEnded& fact, const Record& record) {
@@ -65,14 +65,14 @@ void State::end(const LeaseEnded& fact, const Record& record) {
 // Beyond the bound the oldest goes of the user who has most, so that nobody's many push out
 // another's few: of n users each keeps limits::kEndedKept / n at least.
 void State::keep_ended(LeaseView view) {
-  ++ended_of_[view.user];
-  ended_.push_back(std::move(view));
-  if (ended_.size() <= limits::kEndedKept) return;
-  const std::size_t most = std::ranges::max(ended_of_ | std::views::values);
+  ++past_.ended_of[view.user];
+  past_.ended.push_back(std::move(view));
+  if (past_.ended.size() <= limits::kEndedKept) return;
+  const std::size_t most = std::ranges::max(past_.ended_of | std::views::values);
   const auto oldest = std::ranges::find_if(
-      ended_, [&](const LeaseView& kept) { return ended_of_.at(kept.user) == most; });
-  if (--ended_of_.at(oldest->user) == 0) ended_of_.erase(oldest->user);
-  ended_.erase(oldest);
+      past_.ended, [&](const LeaseView& kept) { return past_.ended_of.at(kept.user) == most; });
+  if (--past_.ended_of.at(oldest->user) == 0) past_.ended_of.erase(oldest->user);
+  past_.ended.erase(oldest);
 }
 
 }  // namespace berth::core

@@ -17,7 +17,7 @@ RequeueStep step_of(const Lease& lease) {
 }  // namespace
 
 Held held_of(const LeaseRestored& fact) {
-  const LeaseView& view = fact.view;
+  const LeaseView& view = *fact.view;
   Held held;
   for (const LeasePart& part : view.parts) held.parts.push_back({part.device, part.granted});
   held.granted.at = fact.granted_instant.value_or(fact.queued_instant);
@@ -126,9 +126,9 @@ LeaseView survivor_view(const Lease& lease) {
 
 std::vector<Record> State::snapshot(Instant now) const {
   std::vector<Record> records;
-  records.reserve(ended_.size() + leases_.size() + 1);
+  records.reserve(past_.ended.size() + leases_.size() + 1);
   const auto add = [&](Fact fact) { records.push_back({0, now, UnixMs{}, std::move(fact)}); };
-  for (const LeaseView& view : ended_) add(LeaseRestored{.view = view});
+  for (const LeaseView& view : past_.ended) add(LeaseRestored{.view = view});
   for (const auto& [id, lease] : leases_) {
     LeaseRestored fact{.view = survivor_view(lease),
                        .queued_instant = lease.queued_at,
@@ -188,7 +188,7 @@ std::vector<Record> State::snapshot(Instant now) const {
       add(UsageRestored{user, session, usage.byte_seconds, usage.at});
     }
   }
-  for (CommandRestored& fact : runs_.all()) add(std::move(fact));
+  for (CommandRestored& fact : past_.runs.all()) add(std::move(fact));
   add(CountersRestored{next_id_, last_sequence_});
   return records;
 }

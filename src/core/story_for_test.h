@@ -178,7 +178,7 @@ class Story {
       if (const auto* refusal = std::get_if<Refusal>(&reply->answer)) {
         return "refuse " + std::string(to_text(refusal->code)) + "; ";
       }
-      const auto& view = std::get<LeaseView>(reply->answer);
+      const LeaseView& view = *std::get<Boxed<LeaseView>>(reply->answer);
       return std::string(to_text(view.state)) + " " + std::to_string(view.id.value) + "; ";
     }
     if (const auto* news = std::get_if<Notify>(&effect)) {

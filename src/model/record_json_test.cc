@@ -238,7 +238,7 @@ TEST(RecordJson, WhatFollowsOrIsFoundOutAgainIsNotKept) {
   record.fact = full_sample<LeaseRestored>();
   const Result<Record> back = parse_record(to_json(record));
   ASSERT_TRUE(back.ok());
-  const LeaseView& view = std::get<LeaseRestored>(back->fact).view;
+  const LeaseView& view = *std::get<LeaseRestored>(back->fact).view;
   EXPECT_FALSE(view.requeued_by) << "it follows from the rest";
   EXPECT_FALSE(view.halt) << "it follows from the rest";
   EXPECT_FALSE(view.requeue) << "it follows from the rest";
@@ -390,7 +390,7 @@ TEST(RecordJson, CommandThatIsNoTextIsStillReadable) {
 
 TEST(RecordJson, LargestLeaseIsStillRead) {
   Record record;
-  LeaseView& lease = record.fact.emplace<LeaseRestored>(full_sample<LeaseRestored>()).view;
+  LeaseView& lease = *record.fact.emplace<LeaseRestored>(full_sample<LeaseRestored>()).view;
   lease.request.command = std::string(4'096, '\x01');
   for (int i = 0; i < 16; ++i) {
     lease.request.labels[std::string(63, '\x02') + static_cast<char>('a' + i)] =

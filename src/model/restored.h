@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
@@ -17,7 +18,7 @@
 namespace berth {
 
 struct LeaseRestored {
-  LeaseView view;
+  Boxed<LeaseView> view;
   Instant queued_instant;
   std::uint64_t queued_sequence = 0;
   std::optional<Instant> granted_instant;

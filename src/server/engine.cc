@@ -374,11 +374,12 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
   const Call call = found->second;
   calls_.erase(found);
 
-  const auto* lease = std::get_if<LeaseView>(&reply.answer);
-  if (lease == nullptr) {
+  const auto* boxed = std::get_if<Boxed<LeaseView>>(&reply.answer);
+  if (boxed == nullptr) {
     outbox_.answer(connection, reply.answer);
     return;
   }
+  const LeaseView* lease = &**boxed;
   if (batch.unwritten && call.kind == CallKind::kSubmit) {
     batch.failed.refused.push_back(lease->id);
     outbox_.answer(connection, unwritten_refusal(settings_.journal_path, *batch.unwritten));

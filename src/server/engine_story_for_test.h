@@ -85,8 +85,8 @@ class FakeOutbox final : public Outbox {
       trace_.push_back(line + std::string(to_text(refusal->code)));
       last_message = refusal->message;
     } else {
-      trace_.push_back(line + text_of(std::get<LeaseView>(answer)));
-      told(std::get<LeaseView>(answer));
+      trace_.push_back(line + text_of(*std::get<Boxed<LeaseView>>(answer)));
+      told(*std::get<Boxed<LeaseView>>(answer));
     }
   }
   void item(ConnectionId connection, const Item& item) override {

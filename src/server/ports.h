@@ -99,7 +99,7 @@ struct ConnectionId {
 };
 
 /// The one answer to a call.
-using Answer = std::variant<LeaseView, Refusal>;
+using Answer = core::Reply::Answer;
 
 /// One item of a stream of news.
 struct Item {

@@ -375,7 +375,7 @@ void Service::answer(ConnectionId connection, const Answer& answer) {
   if (const auto* refusal = std::get_if<Refusal>(&answer)) {
     return fail(connection, wire::to_api_error(*refusal));
   }
-  const auto& lease = std::get<LeaseView>(answer);
+  const LeaseView& lease = *std::get<Boxed<LeaseView>>(answer);
   wire::Environment environment;
   wire::LeaseExtras extras;
   if (client.route == Route::kClaim || client.route == Route::kJoin) {

@@ -122,7 +122,7 @@ std::optional<LeaseId> Attempt::ask_instead(const LeaseView& waiter, const Reque
                                                       .request = request})) {
     const auto* reply = std::get_if<core::Reply>(&effect);
     if (reply == nullptr) continue;
-    if (const auto* view = std::get_if<LeaseView>(&reply->answer)) return view->id;
+    if (const auto* view = std::get_if<Boxed<LeaseView>>(&reply->answer)) return (*view)->id;
   }
   return std::nullopt;
 }

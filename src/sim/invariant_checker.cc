@@ -345,7 +345,7 @@ void InvariantChecker::answered(server::ConnectionId connection, const server::A
     context_.note("refused {}: {}", connection.value, refusal->message);
     return;
   }
-  const auto& view = std::get<LeaseView>(answer);
+  const LeaseView& view = *std::get<Boxed<LeaseView>>(answer);
   context_.note("answered {}: lease {} is {}", connection.value, view.id.value,
                 to_text(view.state));
   const std::optional<Handle> handle = handle_of(made.command);

@@ -67,7 +67,7 @@ void restore_times(const LeaseRestored& fact, RecordTimes& times) {
 
 // What a lease of a snapshot is.
 ReferenceLease restored(const LeaseRestored& fact) {
-  const LeaseView& view = fact.view;
+  const LeaseView& view = *fact.view;
   const bool is_held = view.state == LeaseState::kHeld || view.state == LeaseState::kSuspended;
   ReferenceLease lease{
       .state = is_held ? (fact.claimed ? State::kClaimed : State::kOffered)
@@ -398,8 +398,8 @@ std::string ReferenceModel::replace(const std::vector<Record>& snapshot,
   std::string broken;
   for (const Record& record : snapshot) {
     const auto* fact = std::get_if<LeaseRestored>(&record.fact);
-    if (fact == nullptr || fact->view.state == LeaseState::kEnded) continue;
-    const auto [lease, is_new] = leases_.emplace(fact->view.id, restored(*fact));
+    if (fact == nullptr || fact->view->state == LeaseState::kEnded) continue;
+    const auto [lease, is_new] = leases_.emplace(fact->view->id, restored(*fact));
     if (!is_new) return fmt::format("lease {} is in the snapshot twice", lease->first.value);
     last_id_ = std::max(last_id_, lease->first.value);
     const auto known = before.find(lease->first);

@@ -41,7 +41,7 @@ std::string file_name(const std::string& path) {
 // The ids that a fact shows to be in use are below this.
 std::uint64_t next_id_after(const Fact& fact) {
   if (const auto* queued = std::get_if<RequestQueued>(&fact)) return queued->id.value + 1;
-  if (const auto* restored = std::get_if<LeaseRestored>(&fact)) return restored->view.id.value + 1;
+  if (const auto* restored = std::get_if<LeaseRestored>(&fact)) return restored->view->id.value + 1;
   if (const auto* counters = std::get_if<CountersRestored>(&fact)) return counters->next_id;
   return 0;
 }
