@@ -223,52 +223,29 @@ int test(OutputMode& output_mode, const AlertArgs& asked) {
 }
 
 void declare(Options& options, AlertArgs& asked) {
-  options.operand({.metavar = "ACTION",
-                   .help = "what to do",
-                   .at_least = 1,
-                   .choices = {"list", "add", "rm", "test"}},
-                  store(asked.action));
-  options.operand({.metavar = "WHAT", .help = "add: what to look at; rm, test: a rule's name"},
-                  store(asked.what));
-  options.value({.names = "-n,--name", .metavar = "NAME", .help = "add: what the rule is called"},
-                store(asked.name));
-  options.value({.names = "--severity",
-                 .metavar = "SEVERITY",
-                 .help = "add: how bad that is; warn is the default",
-                 .choices = texts_of<Severity>()},
-                store(asked.severity));
-  options.value({.names = "--repeat",
-                 .metavar = "DUR",
-                 .help = "add: tell it again each so often while it goes on; 1h is the default, 0 "
-                         "once"},
-                store(asked.repeat));
-  options.flag(
-      {.names = "--terminal", .help = "add: the berth run of the lease that it is about says it"},
-      store(asked.rule.terminal));
-  options.flag({.names = "--desktop",
-                .help = "add: show it on your desktop (berth run starts berth-notify)"},
-               store(asked.rule.desktop));
-  options.value(
-      {.names = "--webhook",
-       .metavar = "URL",
-       .help =
-           "add: send it there, by POST; '-' reads the URL from stdin, where no one else sees it"},
-      store(asked.rule.webhook));
-  options.value({.names = "--webhook-file",
-                 .metavar = "FILE",
-                 .help = "add: the same, with the URL in a file that only the daemon can read"},
-                store(asked.rule.webhook_file));
-  options.value({.names = "--secret-file",
-                 .metavar = "FILE",
-                 .help = "add: what messages to the webhook are signed with"},
-                store(asked.rule.secret_file));
-  options.flag({.names = "--allow-private",
-                .help = "add: the webhook may be on this machine or in a private network"},
-               store(asked.rule.allow_private));
-  options.value({.names = "--command",
-                 .metavar = "COMMAND",
-                 .help = "add: start this with sh, with the message on its stdin"},
-                store(asked.command));
+  options.operand("ACTION", store(asked.action), "what to do", {"list", "add", "rm", "test"});
+  options.operand("[WHAT]", store(asked.what), "add: what to look at; rm, test: a rule's name");
+  options.add("-n,--name=NAME", store(asked.name), "add: what the rule is called");
+  options.add("--severity=SEVERITY", store(asked.severity),
+              "add: how bad that is; warn is the default", texts_of<Severity>());
+  options.add("--repeat=DUR", store(asked.repeat),
+              "add: tell it again each so often while it goes on; 1h is the default, 0 "
+              "once");
+  options.add("--terminal", store(asked.rule.terminal),
+              "add: the berth run of the lease that it is about says it");
+  options.add("--desktop", store(asked.rule.desktop),
+              "add: show it on your desktop (berth run starts berth-notify)");
+  options.add(
+      "--webhook=URL", store(asked.rule.webhook),
+      "add: send it there, by POST; '-' reads the URL from stdin, where no one else sees it");
+  options.add("--webhook-file=FILE", store(asked.rule.webhook_file),
+              "add: the same, with the URL in a file that only the daemon can read");
+  options.add("--secret-file=FILE", store(asked.rule.secret_file),
+              "add: what messages to the webhook are signed with");
+  options.add("--allow-private", store(asked.rule.allow_private),
+              "add: the webhook may be on this machine or in a private network");
+  options.add("--command=COMMAND", store(asked.command),
+              "add: start this with sh, with the message on its stdin");
 }
 
 }  // namespace

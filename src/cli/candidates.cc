@@ -36,7 +36,6 @@ const Option* named_by(const Options& options, std::string_view word) {
 // Reads words[begin, last) as Options::parse would; see Note [Grammar of options].
 Position find_position(const Options& options, const Words& words, std::size_t begin) {
   Position position;
-  std::size_t given = 0;
   for (std::size_t i = begin; i + 1 < words.size(); ++i) {
     const std::string& word = words[i];
     if (position.wants_value != nullptr) {
@@ -53,10 +52,7 @@ Position find_position(const Options& options, const Words& words, std::size_t b
         position.command_begin = i;
         return position;
       }
-      if (++given == operand.at_most) {
-        ++position.operand;
-        given = 0;
-      }
+      if (!operand.may_be_many) ++position.operand;
     }
   }
   return position;
@@ -87,7 +83,7 @@ class Collector {
       return;
     }
     for (const Option& option : options.all()) {
-      if (!option.hidden) offer(option.shown(), option.help);
+      if (!option.hidden()) offer(option.shown(), option.help);
     }
   }
 

@@ -55,12 +55,10 @@ int run_checkpoint(Invocation& invocation) {
       "the signal, which was not sent then. Who asks while a save is under way waits for that one.";
   invocation.examples = {{"berth checkpoint 12", "that lease"},
                          {"berth checkpoint @mine && sudo reboot", "all of yours, then reboot"}};
-  invocation.options.value({.names = "-W,--wait",
-                            .metavar = "DUR",
-                            .help = "wait for the end of it this long, then end with 124"},
-                           store(patience.wait_max));
-  invocation.options.flag({.names = "--no-wait", .help = "ask, and do not wait for the end of it"},
-                          store(patience.none));
+  invocation.options.add("-W,--wait=DUR", store(patience.wait_max),
+                         "wait for the end of it this long, then end with 124");
+  invocation.options.add("--no-wait", store(patience.none),
+                         "ask, and do not wait for the end of it");
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (patience.none && patience.wait_max) {

@@ -156,13 +156,9 @@ int run_completion(Invocation& invocation) {
       "  zsh   berth completion zsh > ~/.zfunc/_berth   (a directory of fpath)\n"
       "  fish  berth completion fish > ~/.config/fish/completions/berth.fish\n"
       "The scripts call `berth completion words`, so they stay right when Berth is updated.";
-  invocation.options.operand({.metavar = "SHELL",
-                              .help = "for which shell",
-                              .at_least = 1,
-                              .choices = {"bash", "zsh", "fish", "words"}},
-                             store(shell));
-  invocation.options.command({.metavar = "WORD", .help = "with words: the line to be completed"},
-                             words);
+  invocation.options.operand("SHELL", store(shell), "for which shell",
+                             {"bash", "zsh", "fish", "words"});
+  invocation.options.command("[WORD]", words, "with words: the line to be completed");
   if (const auto end = invocation.parse()) return *end;
   for (const auto& [name, script] : kScripts) {
     if (name == shell) print(script);

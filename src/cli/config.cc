@@ -169,20 +169,13 @@ int run_config(Invocation& invocation) {
       {"berth config show --origin", "what holds here"},
       {"berth config default > ~/.config/berth/config.toml", "a file of your own"},
       {"berth config check", "before berth daemon reload"}};
-  invocation.options.operand({.metavar = "ACTION",
-                              .help = "what to do",
-                              .at_least = 1,
-                              .choices = {"show", "check", "default", "schema"}},
-                             store(asked.action));
-  invocation.options.operand({.metavar = "FILE", .help = "check: only this one"},
-                             store(asked.file));
-  invocation.options.flag({.names = "--origin", .help = "show: where each value was set"},
-                          store(asked.origin));
-  invocation.options.flag(
-      {.names = "--system",
-       .help = "as the daemon of the machine has it; show does so by itself where "
-               "that daemon is asked"},
-      store(asked.system));
+  invocation.options.operand("ACTION", store(asked.action), "what to do",
+                             {"show", "check", "default", "schema"});
+  invocation.options.operand("[FILE]", store(asked.file), "check: only this one");
+  invocation.options.add("--origin", store(asked.origin), "show: where each value was set");
+  invocation.options.add("--system", store(asked.system),
+                         "as the daemon of the machine has it; show does so by itself where "
+                         "that daemon is asked");
   declare_output(invocation.options, asked.output, Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   if (asked.action == "show") return show(invocation, asked);

@@ -29,10 +29,8 @@ bool asked_and_agreed(const std::string& question) {
 
 void Control::declare() {
   declare_leases(invocation_.options, words_);
-  invocation_.options.flag(
-      {.names = "-y,--yes", .help = "skip the confirmation for other users' leases"}, store(yes_));
-  invocation_.options.flag({.names = "--dry-run", .help = "only say what would be done"},
-                           store(dry_run_));
+  invocation_.options.add("-y,--yes", store(yes_), "skip the confirmation for other users' leases");
+  invocation_.options.add("--dry-run", store(dry_run_), "only say what would be done");
   output_mode_.declare(Watching::kNo);
 }
 

@@ -162,15 +162,10 @@ int run_daemon(Invocation& invocation) {
       "  reload  reads the configuration again, or keeps the old one if the new is invalid (78)\n"
       "  logs    what a daemon that started by itself wrote";
   invocation.examples = {{"berth daemon status --json", "its pid and more, for a program"}};
-  invocation.options.operand({.metavar = "ACTION",
-                              .help = "what to do",
-                              .at_least = 1,
-                              .choices = {"start", "stop", "status", "reload", "logs"}},
-                             store(asked.action));
-  invocation.options.value({.names = "-n,--lines", .metavar = "N", .help = "logs: how many lines"},
-                           store(asked.lines));
-  invocation.options.flag({.names = "-f,--follow", .help = "logs: go on as they come"},
-                          store(asked.follow));
+  invocation.options.operand("ACTION", store(asked.action), "what to do",
+                             {"start", "stop", "status", "reload", "logs"});
+  invocation.options.add("-n,--lines=N", store(asked.lines), "logs: how many lines");
+  invocation.options.add("-f,--follow", store(asked.follow), "logs: go on as they come");
   output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
   if (asked.action == "status") return status(invocation, output_mode);

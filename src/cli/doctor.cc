@@ -55,11 +55,9 @@ int run_doctor(Invocation& invocation) {
       "is a FAIL.";
   invocation.examples = {{"berth doctor", "look at everything"},
                          {"berth doctor --json", "for a program"}};
-  invocation.options.value({.names = "--lock-files",
-                            .metavar = "PREFIX",
-                            .help = "what the names of lock files begin with; /tmp/gpu_lock if not "
-                                    "said"},
-                           store(lock_prefix));
+  invocation.options.add("--lock-files=PREFIX", store(lock_prefix),
+                         "what the names of lock files begin with; /tmp/gpu_lock if not "
+                         "said");
   declare_output(invocation.options, output, Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   // An invalid configuration is a finding here, not an end.

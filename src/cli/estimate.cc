@@ -122,21 +122,14 @@ std::string estimate_text(const Estimated& all, Charset charset) {
 void declare_estimate(Invocation& invocation, EstimateArgs& asked) {
   Options& options = invocation.options;
   asked.training.declare(options, "sequences at once; 1");
-  options.value({.names = "-m,--vram",
-                 .metavar = "SIZE",
-                 .help = "memory of the GPU: says whether it fits, and what would"},
-                store(asked.room));
-  options.value({.names = "--precision",
-                 .metavar = "WORD",
-                 .help = "of weights and activations",
-                 .choices = {"fp32", "mixed", "bf16", "fp16"}},
-                store(asked.precision));
-  options.flag({.names = "--checkpointing", .help = "layers are computed again when needed"},
-               store(asked.checkpointing));
-  options.operand({.metavar = "MODEL",
-                   .help = "config.json, a .safetensors file, or the directory of both",
-                   .at_least = 1},
-                  store(asked.path));
+  options.add("-m,--vram=SIZE", store(asked.room),
+              "memory of the GPU: says whether it fits, and what would");
+  options.add("--precision=WORD", store(asked.precision), "of weights and activations",
+              {"fp32", "mixed", "bf16", "fp16"});
+  options.add("--checkpointing", store(asked.checkpointing),
+              "layers are computed again when needed");
+  options.operand("MODEL", store(asked.path),
+                  "config.json, a .safetensors file, or the directory of both");
 }
 
 }  // namespace

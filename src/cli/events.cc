@@ -87,8 +87,7 @@ int run_events(Invocation& invocation) {
       "told by berth history --events.";
   invocation.examples = {{"berth events", "of all leases"},
                          {"berth events train --json", "of one, for a program"}};
-  invocation.options.operand({.metavar = "LEASE", .help = "its number, name or handle"},
-                             store(word));
+  invocation.options.operand("[LEASE]", store(word), "its number, name or handle");
   output_mode.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   const Format format = output_mode.choice().format;

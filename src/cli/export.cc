@@ -52,11 +52,8 @@ int run_export(Invocation& invocation) {
       {"berth export --format monitor -g 0 > vram_log.csv", "what the old loop would have written"},
   };
   declare_past(invocation.options, asked);
-  invocation.options.value({.names = "--format",
-                            .metavar = "FORM",
-                            .help = "full, or monitor: timestamp,memory.used",
-                            .choices = {"full", "monitor"}},
-                           store(format));
+  invocation.options.add("--format=FORM", store(format), "full, or monitor: timestamp,memory.used",
+                         {"full", "monitor"});
   output_mode.declare(Watching::kNo);
   output_mode.prefer(Format::kCsv);
   if (const auto end = invocation.parse()) return *end;

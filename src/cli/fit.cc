@@ -68,19 +68,12 @@ int run_fit(Invocation& invocation) {
   invocation.examples = {{"berth fit 14G", "14 GiB on any GPU"},
                          {"berth fit 8G --gpus 2", "8 GiB on each of two"},
                          {"berth fit --like -- python train.py", "as much as it used before"}};
-  invocation.options.value(
-      {.names = "-g,--gpus", .metavar = "GPUS", .help = "how many (2), which (0, or 0,1), or any"},
-      store(gpus));
-  invocation.options.value(
-      {.names = "-m,--vram", .metavar = "SIZE", .help = "the same as SIZE, as for run"},
-      store(asked.as_for_run));
-  invocation.options.operand({.metavar = "SIZE", .help = "memory on each GPU: 8G, 512M"},
-                             store(asked.size));
-  invocation.options.flag(
-      {.names = "--like", .help = "as much as earlier runs of COMMAND used, instead of SIZE"},
-      store(asked.like));
-  invocation.options.command({.metavar = "COMMAND", .help = "with --like: what was run"},
-                             asked.command);
+  invocation.options.add("-g,--gpus=GPUS", store(gpus), "how many (2), which (0, or 0,1), or any");
+  invocation.options.add("-m,--vram=SIZE", store(asked.as_for_run), "the same as SIZE, as for run");
+  invocation.options.operand("[SIZE]", store(asked.size), "memory on each GPU: 8G, 512M");
+  invocation.options.add("--like", store(asked.like),
+                         "as much as earlier runs of COMMAND used, instead of SIZE");
+  invocation.options.command("[COMMAND]", asked.command, "with --like: what was run");
   output_mode.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
 

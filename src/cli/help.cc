@@ -55,8 +55,8 @@ std::string usage(const Invocation& invocation) {
   for (const Operand& operand : invocation.options.operands()) {
     std::string name(operand.metavar);
     if (operand.is_command) name.insert(0, "[--] ");
-    if (operand.at_most > 1) name += "...";
-    text += operand.at_least == 0 ? " [" + name + "]" : " " + name;
+    if (operand.may_be_many || operand.is_command) name += "...";
+    text += operand.is_needed ? " " + name : " [" + name + "]";
   }
   return text + "\n";
 }
@@ -64,7 +64,7 @@ std::string usage(const Invocation& invocation) {
 std::string options_section(const Options& options, std::size_t width) {
   std::size_t column = 0;
   for (const Option& option : options.all()) {
-    if (option.hidden) continue;
+    if (option.hidden()) continue;
     const std::size_t size = left_of(option).size();
     if (size <= kColumnMax) column = std::max(column, size);
   }
@@ -77,7 +77,7 @@ std::string options_section(const Options& options, std::size_t width) {
   }
   if (!options.operands().empty()) text += '\n';
   for (const Option& option : options.all()) {
-    if (option.hidden) continue;
+    if (option.hidden()) continue;
     text += row(left_of(option), with_choices(option.help, option.choices), column, width);
   }
   return text;

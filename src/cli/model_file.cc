@@ -61,19 +61,12 @@ int fail_to_read(const Invocation& invocation, const Error& error) {
 }
 
 void TrainingWords::declare(Options& options, std::string_view batch_help) {
-  options.value({.names = "-b,--batch", .metavar = "N", .help = batch_help}, store(batch));
-  options.value({.names = "-s,--sequence", .metavar = "N", .help = "tokens in each; 1024"},
-                store(sequence));
-  options.value({.names = "--optimizer",
-                 .metavar = "WORD",
-                 .help = "which",
-                 .choices = {"adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"}},
-                store(optimizer));
-  options.value({.names = "--attention",
-                 .metavar = "WORD",
-                 .help = "step by step, or in one kernel",
-                 .choices = texts_of<estimate::Attention>()},
-                store(attention));
+  options.add("-b,--batch=N", store(batch), batch_help);
+  options.add("-s,--sequence=N", store(sequence), "tokens in each; 1024");
+  options.add("--optimizer=WORD", store(optimizer), "which",
+              {"adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"});
+  options.add("--attention=WORD", store(attention), "step by step, or in one kernel",
+              texts_of<estimate::Attention>());
 }
 
 std::string TrainingWords::wrong() const {

@@ -40,10 +40,8 @@ int run_move(Invocation& invocation) {
   invocation.examples = {{"berth move 12 --to 1", "from wherever it is to GPU 1"},
                          {"berth move 12 --to 2,3", "a lease on two GPUs: first the first"},
                          {"berth move 12 --to GPU-5a1c", "by the beginning of its UUID"}};
-  invocation.options.value({.names = "--to",
-                            .metavar = "GPUS",
-                            .help = "where: an index, or a UUID, for each of its GPUs"},
-                           store(to));
+  invocation.options.add("--to=GPUS", store(to),
+                         "where: an index, or a UUID, for each of its GPUs");
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (to.empty()) return invocation.usage_error("say where: --to GPU (berth status lists them)");

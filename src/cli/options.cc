@@ -61,6 +61,13 @@ Setter store(bool& flag) {
   };
 }
 
+Setter clear(bool& flag) {
+  return [&flag](std::string_view) -> Status {
+    flag = false;
+    return Unit{};
+  };
+}
+
 Setter store(std::string& text) {
   return [&text](std::string_view value) -> Status {
     text = value;
@@ -135,35 +142,39 @@ std::string_view Option::shown() const {
   return at == std::string_view::npos ? names : names.substr(at);
 }
 
-void Options::flag(Option option, Setter setter) {
-  option.value = Option::Value::kNone;
-  option.setter = std::move(setter);
-  options_.push_back(std::move(option));
+void Options::add(std::string_view form, Setter setter, std::string_view help, Choices choices) {
+  const auto equals = std::min(form.find('='), form.size());
+  const bool is_optional = form.ends_with(']');
+  Option option = {.names = form.substr(0, equals - (is_optional ? 1 : 0)),
+                   .help = help,
+                   .choices = std::move(choices),
+                   .setter = std::move(setter)};
+  if (equals != form.size()) {
+    option.metavar = form.substr(equals + 1, form.size() - equals - (is_optional ? 2 : 1));
+    option.value = is_optional ? Option::Value::kOptional : Option::Value::kNeeded;
+  }
+  CHECK(!is_optional || !option.long_name().empty());  // A letter alone has no place for `=`.
+  add(std::move(option));
 }
 
-void Options::value(Option option, Setter setter) {
-  option.value = Option::Value::kNeeded;
-  option.setter = std::move(setter);
-  options_.push_back(std::move(option));
+void Options::operand(std::string_view form, Setter setter, std::string_view help,
+                      Choices choices) {
+  const bool is_needed = !form.starts_with('[');
+  if (!is_needed) form = form.substr(1, form.size() - 2);
+  const bool may_be_many = form.ends_with("...");
+  if (may_be_many) form.remove_suffix(3);
+  operands_.push_back({.metavar = form,
+                       .help = help,
+                       .is_needed = is_needed,
+                       .may_be_many = may_be_many,
+                       .choices = std::move(choices),
+                       .setter = std::move(setter)});
 }
 
-void Options::optional_value(Option option, Setter setter) {
-  CHECK(!option.long_name().empty());  // A letter alone has no place for `=`.
-  option.value = Option::Value::kOptional;
-  option.setter = std::move(setter);
-  options_.push_back(std::move(option));
-}
-
-void Options::operand(Operand operand, Setter setter) {
-  operand.setter = std::move(setter);
-  operands_.push_back(std::move(operand));
-}
-
-void Options::command(Operand operand, std::vector<std::string>& words) {
-  operand.is_command = true;
-  operand.at_most = kMany;
-  operand.setter = store(words);
-  operands_.push_back(std::move(operand));
+void Options::command(std::string_view form, std::vector<std::string>& words,
+                      std::string_view help) {
+  operand(form, store(words), help);
+  operands_.back().is_command = true;
 }
 
 // One reading of a command line.
@@ -246,12 +257,11 @@ class Parse {
     if (auto taken = operand.setter(word); !taken.ok()) {
       return wrong(std::string(operand.metavar) + ": " + taken.error().message);
     }
-    ++given_;
+    is_given_ = true;
     if (operand.is_command) {
       while (at_ < arguments_.size()) TRY_STATUS(operand.setter(arguments_[at_++]));
-    } else if (given_ == operand.at_most) {
-      ++which_;
-      given_ = 0;
+    } else if (!operand.may_be_many) {
+      go_to(which_ + 1);
     }
     return Unit{};
   }
@@ -259,22 +269,22 @@ class Parse {
   // What follows `--` is the command, whatever may stand before it.
   void go_to_command() {
     for (std::size_t i = which_; i < options_.operands_.size(); ++i) {
-      if (!options_.operands_[i].is_command) continue;
-      if (i != which_) given_ = 0;
-      which_ = i;
-      return;
+      if (options_.operands_[i].is_command) return go_to(i);
     }
+  }
+
+  void go_to(std::size_t which) {
+    if (which != which_) is_given_ = false;
+    which_ = which;
   }
 
   Status all_given() const {
     for (std::size_t i = which_; i < options_.operands_.size(); ++i) {
       const Operand& operand = options_.operands_[i];
-      const std::size_t given = i == which_ ? given_ : 0;
-      if (given < operand.at_least) {
-        const std::string which = listed(operand.choices);
-        return wrong("missing " + std::string(operand.metavar) +
-                     (which.empty() ? " (" + std::string(operand.help) + ")" : ": " + which));
-      }
+      if (!operand.is_needed || (i == which_ && is_given_)) continue;
+      const std::string which = listed(operand.choices);
+      return wrong("missing " + std::string(operand.metavar) +
+                   (which.empty() ? " (" + std::string(operand.help) + ")" : ": " + which));
     }
     return Unit{};
   }
@@ -294,7 +304,7 @@ class Parse {
     std::vector<std::string_view> names;
     names.reserve(options_.options_.size());
     for (const Option& known : options_.options_) {
-      if (!known.hidden) names.push_back(known.shown());
+      if (!known.hidden()) names.push_back(known.shown());
     }
     std::string message = "unknown option " + word;
     if (const auto known = known_elsewhere(word);
@@ -310,7 +320,7 @@ class Parse {
   const std::vector<std::string>& arguments_;
   std::size_t at_ = 0;     // The next argument.
   std::size_t which_ = 0;  // The operand that is being filled,
-  std::size_t given_ = 0;  // and how many words it has.
+  bool is_given_ = false;  // and whether it has a word.
 };
 
 Status Options::parse(const std::vector<std::string>& arguments) const {

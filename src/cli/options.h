@@ -7,12 +7,12 @@
 // is expected, the first operand starts it, as with env and nice.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +27,7 @@ Error wrong(std::string message);
 using Setter = std::function<Status(std::string_view)>;
 
 Setter store(bool& flag);
+Setter clear(bool& flag);
 Setter store(std::string& text);
 Setter store(std::optional<std::string>& text);
 Setter store(std::vector<std::string>& list);  // One more each time.
@@ -35,43 +36,46 @@ Setter store(std::optional<Bytes>& size);                  // More than none, wi
 Setter store(std::optional<Duration>& duration);           // 0 too: "do not wait".
 Setter store_positive(std::optional<Duration>& duration);  // At least 1 ms.
 
+using Choices = std::vector<std::string_view>;  // If not empty, the only values there are.
+
 struct Option {
   enum class Value : std::uint8_t { kNone, kNeeded, kOptional };
 
   std::string_view names = {};    // "-m,--vram" or "--kill"
   std::string_view metavar = {};  // "SIZE"; empty for a flag.
   std::string_view help = {};
-  Value value = Value::kNone;                  // Set by the function that declares it.
-  std::vector<std::string_view> choices = {};  // If not empty, the only values there are.
-  Setter setter = {};                          // Likewise.
-  bool hidden = false;                         // Neither in help nor completed: of another version.
+  Value value = Value::kNone;
+  Choices choices = {};
+  Setter setter = {};
 
   std::string_view long_name() const;  // "vram", or empty.
   std::optional<char> letter() const;  // 'm'
   std::string_view shown() const;      // "--vram", or "-m" where that is all it has.
+  /// Of another version: neither in help nor completed.
+  bool hidden() const { return help.empty(); }
 };
 
 struct Operand {
   std::string_view metavar = {};  // "LEASE"
   std::string_view help = {};
-  std::size_t at_least = 0;
-  std::size_t at_most = 1;
+  bool is_needed = false;
+  bool may_be_many = false;
   bool is_command = false;  // Takes all that follows, options included.
-  std::vector<std::string_view> choices = {};
+  Choices choices = {};
   Setter setter = {};
 };
 
 class Options {
  public:
-  static constexpr std::size_t kMany = static_cast<std::size_t>(-1);
-
-  void flag(Option option, Setter setter);
-  void value(Option option, Setter setter);
-  void optional_value(Option option, Setter setter);
-  void operand(Operand operand, Setter setter);
-  /// `[--] COMMAND…`; the command may be absent only if `at_least` is 0. After `--` comes the
-  /// command, also where operands that may be absent stand before it.
-  void command(Operand operand, std::vector<std::string>& words);
+  /// `form` is as help shows it: "-m,--vram=SIZE", "--watch[=DUR]" where the value may be left out,
+  /// "--kill" of a flag.
+  void add(std::string_view form, Setter setter, std::string_view help, Choices choices = {});
+  void add(Option option) { options_.push_back(std::move(option)); }
+  /// Likewise: "LEASE", "LEASE..." of one or more, "[LEASE]" and "[LEASE...]" where none will do.
+  void operand(std::string_view form, Setter setter, std::string_view help, Choices choices = {});
+  /// `[--] COMMAND…`. After `--` comes the command, also where operands that may be absent stand
+  /// before it.
+  void command(std::string_view form, std::vector<std::string>& words, std::string_view help);
 
   /// Hands each value to its taker, in the order of the command line. An error is a sentence about
   /// the first thing that is wrong, with the nearest known option where there is one.

@@ -19,22 +19,19 @@ struct Sample {
   Words command;
   Options options;
 
-  explicit Sample(std::size_t words_needed = 0) {
-    options.flag({.names = "-a,--all", .help = "all"}, store(all));
-    options.flag({.names = "-w,--wide", .help = "wide"}, store(wide));
-    options.value({.names = "-m,--vram", .metavar = "SIZE", .help = "memory"}, store(size));
-    options.optional_value({.names = "-W,--wait", .metavar = "DUR", .help = "wait"},
-                           [this](std::string_view text) -> Status {
-                             waits = true;
-                             return text.empty() ? Status(Unit{}) : store(wait)(text);
-                           });
-    options.value({.names = "--order",
-                   .metavar = "ORDER",
-                   .help = "order",
-                   .choices = {"fifo", "fair", "priority"}},
-                  store(order));
-    options.command({.metavar = "COMMAND", .help = "what to run", .at_least = words_needed},
-                    command);
+  explicit Sample(std::string_view command_form = "[COMMAND]") {
+    options.add("-a,--all", store(all), "all");
+    options.add("-w,--wide", store(wide), "wide");
+    options.add("-m,--vram=SIZE", store(size), "memory");
+    options.add(
+        "-W,--wait[=DUR]",
+        [this](std::string_view text) -> Status {
+          waits = true;
+          return text.empty() ? Status(Unit{}) : store(wait)(text);
+        },
+        "wait");
+    options.add("--order=ORDER", store(order), "order", {"fifo", "fair", "priority"});
+    options.command(command_form, command, "what to run");
   }
 
   std::string error_of(const Words& words) const {
@@ -116,7 +113,7 @@ TEST(Options, TheCommandTakesAllThatFollowsIt) {
 }
 
 TEST(Options, WhatIsWrongIsSaidWithTheCure) {
-  const Sample sample(1);
+  const Sample sample("COMMAND");
   EXPECT_EQ(sample.error_of({"--vrma=8G"}), "unknown option --vrma; did you mean --vram?");
   EXPECT_EQ(sample.error_of({"-z"}), "unknown option -z");
   EXPECT_EQ(sample.error_of({"--vram"}), "--vram needs a value: SIZE");
@@ -132,9 +129,9 @@ TEST(Options, OperandsMayStandBetweenOptions) {
   Options options;
   Words leases;
   bool kill = false;
-  options.flag({.names = "--kill", .help = "kill"}, store(kill));
-  options.operand({.metavar = "LEASE", .help = "which", .at_least = 1, .at_most = 2},
-                  store(leases));
+  options.add("--kill", store(kill), "kill");
+  options.operand("FIRST", store(leases), "which");
+  options.operand("[SECOND]", store(leases), "and which");
   ASSERT_TRUE(options.parse({"7", "--kill", "8"}).ok());
   EXPECT_TRUE(kill);
   EXPECT_EQ(leases, (Words{"7", "8"}));

@@ -81,7 +81,7 @@ int show_leases(
     const std::function<std::optional<std::string>(OutputMode&)>& render_alone) {
   OutputMode output_mode(invocation);
   std::vector<std::string> words;
-  declare_leases(invocation.options, words, render_alone ? 0 : 1);
+  declare_leases(invocation.options, words, render_alone ? "[LEASE...]" : "LEASE...");
   output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
   if (!output_mode.open()) return output_mode.session().status();

@@ -18,40 +18,23 @@ void add_part(std::string& target, std::string_view key, std::string_view value)
 }  // namespace
 
 void declare_past(Options& options, PastArgs& asked) {
-  options.value({.names = "--since",
-                 .metavar = "TIME",
-                 .help = "from when on: an age (24h), or 2026-02-07T13:15Z, or 2026-02-07"},
-                store(asked.since));
-  options.value({.names = "--until", .metavar = "TIME", .help = "up to when, likewise; now"},
-                store(asked.until));
-  options.value(
-      {.names = "--step",
-       .metavar = "DURATION",
-       .help = "what one point stands for, 1s to 1d; never less than is kept of the time"},
-      store_positive(asked.step));
-  options.value({.names = "-g,--gpu", .metavar = "GPU", .help = "only this GPU: index or UUID"},
-                store(asked.gpu));
-  options.value({.names = "--lease",
-                 .metavar = "LEASE",
-                 .help = "only this lease; by its number also one that nothing else remembers"},
-                store(asked.lease));
-  options.value({.names = "--of",
-                 .metavar = "WHAT",
-                 .help = "figures of GPUs (device), of leases, or of processes",
-                 .choices = {"device", "lease", "process", "all"}},
-                store(asked.of));
-  options.flag({.names = "--sessions", .help = "what became of each lease, instead of figures"},
-               store(asked.sessions));
+  options.add("--since=TIME", store(asked.since),
+              "from when on: an age (24h), or 2026-02-07T13:15Z, or 2026-02-07");
+  options.add("--until=TIME", store(asked.until), "up to when, likewise; now");
+  options.add("--step=DURATION", store_positive(asked.step),
+              "what one point stands for, 1s to 1d; never less than is kept of the time");
+  options.add("-g,--gpu=GPU", store(asked.gpu), "only this GPU: index or UUID");
+  options.add("--lease=LEASE", store(asked.lease),
+              "only this lease; by its number also one that nothing else remembers");
+  options.add("--of=WHAT", store(asked.of), "figures of GPUs (device), of leases, or of processes",
+              {"device", "lease", "process", "all"});
+  options.add("--sessions", store(asked.sessions), "what became of each lease, instead of figures");
 }
 
 void declare_events(Options& options, PastArgs& asked) {
-  options.flag({.names = "--events", .help = "who did what to which lease, instead of figures"},
-               store(asked.events));
-  options.value(
-      {.names = "--user",
-       .metavar = "USER",
-       .help = "with --events: only what this user did, or what was done to their leases"},
-      store(asked.user));
+  options.add("--events", store(asked.events), "who did what to which lease, instead of figures");
+  options.add("--user=USER", store(asked.user),
+              "with --events: only what this user did, or what was done to their leases");
 }
 
 std::string at_odds(const PastArgs& asked) {

@@ -69,17 +69,11 @@ int run_pause(Invocation& invocation) {
       {"berth resume 12", "and go on when there is room again"},
       {"berth pause 12 --for 1h --reason 'a demo until three'", "for so long, and say why"},
       {"berth pause 12 --mode freeze", "let the processor be used by others"}};
-  invocation.options.value({.names = "--mode",
-                            .metavar = "MODE",
-                            .help = "what is done; suspend if not said",
-                            .choices = {"suspend", "freeze", "checkpoint"}},
-                           store(word));
-  invocation.options.value(
-      {.names = "--for", .metavar = "DUR", .help = "it resumes by itself after this long"},
-      store_positive(terms.lasts));
-  invocation.options.value(
-      {.names = "--reason", .metavar = "TEXT", .help = "why; berth show tells it to all"},
-      store(terms.reason));
+  invocation.options.add("--mode=MODE", store(word), "what is done; suspend if not said",
+                         {"suspend", "freeze", "checkpoint"});
+  invocation.options.add("--for=DUR", store_positive(terms.lasts),
+                         "it resumes by itself after this long");
+  invocation.options.add("--reason=TEXT", store(terms.reason), "why; berth show tells it to all");
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   const Mode mode = word == "freeze"       ? Mode::kFreeze

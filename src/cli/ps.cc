@@ -103,10 +103,9 @@ int run_ps(Invocation& invocation) {
       {"berth ps @mine --json", "as JSON, for a program"},
       {"berth ps --csv --fields id,name,state,vram_used_bytes", "for a spreadsheet"},
   };
-  declare_leases(invocation.options, asked.words, 0);
-  invocation.options.flag({.names = "-a,--all", .help = "ended leases too"}, store(asked.all));
-  invocation.options.flag({.names = "-w,--wide", .help = "more columns, nothing shortened"},
-                          store(asked.wide));
+  declare_leases(invocation.options, asked.words, "[LEASE...]");
+  invocation.options.add("-a,--all", store(asked.all), "ended leases too");
+  invocation.options.add("-w,--wide", store(asked.wide), "more columns, nothing shortened");
   output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
   if (!output_mode.open()) return output_mode.session().status();

@@ -60,28 +60,18 @@ int tell(std::span<const Field<Facts>> fields, const std::string& names, CsvForm
 
 void declare(Invocation& invocation, QueryArgs& asked) {
   Options& options = invocation.options;
-  options.value({.names = "--query-gpu",
-                 .metavar = "FIELDS",
-                 .help = "of each GPU these, with commas: index,memory.used"},
-                store(asked.gpus));
-  options.value({.names = "--query-compute-apps",
-                 .metavar = "FIELDS",
-                 .help = "of each program on a GPU these: pid,used_memory"},
-                store(asked.programs));
-  options.value({.names = "--format",
-                 .metavar = "FORM",
-                 .help = "csv, and after it noheader and nounits, with commas"},
-                store(asked.form));
-  options.value({.names = "-i,--id",
-                 .metavar = "GPUS",
-                 .help = "of these alone: numbers, UUIDs or PCI addresses, with commas"},
-                store(asked.id));
-  options.flag({.names = "-L,--list-gpus", .help = "a line for each GPU: number, name and UUID"},
-               store(asked.list));
-  options.flag({.names = "--help-query-gpu", .help = "the fields of --query-gpu"},
-               store(asked.gpu_help));
-  options.flag({.names = "--help-query-compute-apps", .help = "the fields of --query-compute-apps"},
-               store(asked.program_help));
+  options.add("--query-gpu=FIELDS", store(asked.gpus),
+              "of each GPU these, with commas: index,memory.used");
+  options.add("--query-compute-apps=FIELDS", store(asked.programs),
+              "of each program on a GPU these: pid,used_memory");
+  options.add("--format=FORM", store(asked.form),
+              "csv, and after it noheader and nounits, with commas");
+  options.add("-i,--id=GPUS", store(asked.id),
+              "of these alone: numbers, UUIDs or PCI addresses, with commas");
+  options.add("-L,--list-gpus", store(asked.list), "a line for each GPU: number, name and UUID");
+  options.add("--help-query-gpu", store(asked.gpu_help), "the fields of --query-gpu");
+  options.add("--help-query-compute-apps", store(asked.program_help),
+              "the fields of --query-compute-apps");
 }
 
 }  // namespace

@@ -34,17 +34,13 @@ struct RecommendArgs {
 
 void declare_recommend(Invocation& invocation, RecommendArgs& asked) {
   Options& options = invocation.options;
-  options.value({.names = "-m,--vram",
-                 .metavar = "SIZE",
-                 .help = "memory of each GPU; else the lease's budget, else what the GPUs have"},
-                store(asked.size));
-  options.value({.names = "-g,--gpus", .metavar = "N", .help = "with -m: how many; 1"},
-                store(asked.gpus));
+  options.add("-m,--vram=SIZE", store(asked.size),
+              "memory of each GPU; else the lease's budget, else what the GPUs have");
+  options.add("-g,--gpus=N", store(asked.gpus), "with -m: how many; 1");
   asked.training.declare(options, "sequences a step, in all; 32");
-  options.operand({.metavar = "MODEL",
-                   .help = "config.json, or the directory it is in; else: how large one "
-                           "may be"},
-                  store(asked.path));
+  options.operand("[MODEL]", store(asked.path),
+                  "config.json, or the directory it is in; else: how large one "
+                  "may be");
 }
 
 // BERTH_VRAM_BYTES, as long as the lease that it came with is held: the variables of a shell

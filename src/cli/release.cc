@@ -67,9 +67,8 @@ int run_release(Invocation& invocation) {
   invocation.examples = {{"berth release 12", "that lease"},
                          {"berth release --kill @last", "the newest of yours, and its programs"},
                          {"berth release --detach 12", "its command runs on without it"}};
-  invocation.options.flag({.names = "--kill", .help = "end the programs too"}, store(kill));
-  invocation.options.flag({.names = "--detach", .help = "let the command run on without a lease"},
-                          store(detach));
+  invocation.options.add("--kill", store(kill), "end the programs too");
+  invocation.options.add("--detach", store(detach), "let the command run on without a lease");
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (kill && detach) return invocation.fail(ExitCode::kUsage, "say either --kill or --detach");

@@ -22,11 +22,9 @@ int run_renew(Invocation& invocation) {
       "Lets a reservation last so long from now, instead of what was left of it. Of a lease that "
       "has a command nothing runs out, and nothing is renewed.";
   invocation.examples = {{"berth renew 12 2h", "two hours from now"}};
-  invocation.options.operand(
-      {.metavar = "LEASE", .help = "its number, name or handle", .at_least = 1}, store(word));
-  invocation.options.operand(
-      {.metavar = "DURATION", .help = "how long from now: 90s, 30m, 2h", .at_least = 1},
-      store_positive(duration));
+  invocation.options.operand("LEASE", store(word), "its number, name or handle");
+  invocation.options.operand("DURATION", store_positive(duration),
+                             "how long from now: 90s, 30m, 2h");
   output_mode.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   if (!output_mode.open()) return output_mode.session().status();

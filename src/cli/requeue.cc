@@ -43,9 +43,8 @@ int run_requeue(Invocation& invocation) {
       "lease waits in the queue.";
   invocation.examples = {{"berth requeue 12", "let others go first"},
                          {"berth requeue --unsaved 12", "also if it cannot save itself"}};
-  invocation.options.flag(
-      {.names = "--unsaved", .help = "stop it also if its save is not confirmed: that is lost"},
-      store(unsaved));
+  invocation.options.add("--unsaved", store(unsaved),
+                         "stop it also if its save is not confirmed: that is lost");
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {

@@ -39,19 +39,15 @@ struct ReserveOptions {
 
 void declare(Invocation& invocation, ReserveOptions& reserve) {
   Options& options = invocation.options;
-  options.operand({.metavar = "DURATION",
-                   .help = "how long: 90s, 30m, 2h; renew makes it longer",
-                   .at_least = 1},
-                  store_positive(reserve.duration));
+  options.operand("DURATION", store_positive(reserve.duration),
+                  "how long: 90s, 30m, 2h; renew makes it longer");
   declare_room(options, reserve.request);
   declare_turn(options, reserve.request);
   declare_names(options, reserve.request);
   declare_carried(options, reserve.request.carried, Carried::kWithoutACommand);
-  options.flag({.names = "--export", .help = "print the variables as a shell reads them"},
-               store(reserve.shell));
-  options.flag({.names = "--json", .help = "print the lease as JSON"}, store(reserve.json));
-  options.flag({.names = "-q,--quiet", .help = "print only errors and what no budget holds"},
-               store(reserve.quiet));
+  options.add("--export", store(reserve.shell), "print the variables as a shell reads them");
+  options.add("--json", store(reserve.json), "print the lease as JSON");
+  options.add("-q,--quiet", store(reserve.quiet), "print only errors and what no budget holds");
 }
 
 // On a terminal a reservation ends with the session: with the leader, not with our parent, which in

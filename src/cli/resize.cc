@@ -41,13 +41,9 @@ int run_resize(Invocation& invocation) {
       "requests of its priority.";
   invocation.examples = {{"berth resize 12 -m 10G", "10 GiB on each of its GPUs"},
                          {"berth resize 12 -x --wait=5m", "the GPU for itself, within 5 minutes"}};
-  invocation.options.value({.names = "-m,--vram", .metavar = "SIZE", .help = "on each GPU"},
-                           store(body.vram));
-  invocation.options.flag({.names = "-x,--exclusive", .help = "its GPUs for itself"},
-                          store(exclusive));
-  invocation.options.value(
-      {.names = "-W,--wait", .metavar = "DUR", .help = "wait for more this long"},
-      store(body.wait_max));
+  invocation.options.add("-m,--vram=SIZE", store(body.vram), "on each GPU");
+  invocation.options.add("-x,--exclusive", store(exclusive), "its GPUs for itself");
+  invocation.options.add("-W,--wait=DUR", store(body.wait_max), "wait for more this long");
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (exclusive == body.vram.has_value()) {

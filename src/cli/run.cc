@@ -75,22 +75,14 @@ Setter into_save_way(std::optional<SaveWay>& way) {
 }
 
 void declare_saves(Options& options, SaveOptions& saves) {
-  options.value({.names = "--checkpoint",
-                 .metavar = "HOW",
-                 .help = "how it can be asked to save itself: signal:USR1, "
-                         "signal:USR1,file=GLOB, cmd:'COMMAND', http://HOST:PORT/PATH, library"},
-                into_save_way(saves.way));
-  options.value(
-      {.names = "--checkpoint-every", .metavar = "DURATION", .help = "ask it that often, too"},
-      store_positive(saves.every));
-  options.value(
-      {.names = "--grace",
-       .metavar = "DURATION",
-       .help = "how long a save may take, and a stop with --requeue; 60 s is the default"},
-      store_positive(saves.grace));
-  options.flag({.names = "--requeue",
-                .help = "it may be stopped, to wait in the queue and be started again"},
-               store(saves.requeue));
+  options.add("--checkpoint=HOW", into_save_way(saves.way),
+              "how it can be asked to save itself: signal:USR1, "
+              "signal:USR1,file=GLOB, cmd:'COMMAND', http://HOST:PORT/PATH, library");
+  options.add("--checkpoint-every=DURATION", store_positive(saves.every), "ask it that often, too");
+  options.add("--grace=DURATION", store_positive(saves.grace),
+              "how long a save may take, and a stop with --requeue; 60 s is the default");
+  options.add("--requeue", store(saves.requeue),
+              "it may be stopped, to wait in the queue and be started again");
 }
 
 Status refuse_later(std::string_view) {
@@ -99,12 +91,15 @@ Status refuse_later(std::string_view) {
 
 // Known names, so that a script written for a later version is told what is the matter.
 void declare_later_options(Options& options) {
-  for (const std::string_view name : {"--peak", "--on-pressure", "--cap-hint"}) {
-    options.value({.names = name, .metavar = "VALUE", .hidden = true}, refuse_later);
+  for (const std::string_view form : {"--peak=VALUE", "--on-pressure=VALUE", "--cap-hint=VALUE"}) {
+    options.add(form, refuse_later, "");
   }
-  options.flag({.names = "--container", .hidden = true}, [](std::string_view) -> Status {
-    return Error{Errc::kInvalid, "--container: not in this version"};
-  });
+  options.add(
+      "--container",
+      [](std::string_view) -> Status {
+        return Error{Errc::kInvalid, "--container: not in this version"};
+      },
+      "");
 }
 
 void declare(Invocation& invocation, RunOptions& run) {
@@ -112,52 +107,33 @@ void declare(Invocation& invocation, RunOptions& run) {
   SessionOptions& session = run.session;
   declare_room(options, session.request);
   declare_turn(options, session.request);
-  options.value({.names = "--eta",
-                 .metavar = "DURATION",
-                 .help = "how long it will take, as far as you know; others plan with it"},
-                store_positive(session.request.eta));
-  options.value({.names = "--limit",
-                 .metavar = "DURATION",
-                 .help = "how long it may take: then it is ended, with 124"},
-                store_positive(session.request.limit));
+  options.add("--eta=DURATION", store_positive(session.request.eta),
+              "how long it will take, as far as you know; others plan with it");
+  options.add("--limit=DURATION", store_positive(session.request.limit),
+              "how long it may take: then it is ended, with 124");
   declare_names(options, session.request);
   declare_carried(options, session.request.carried, Carried::kWithACommand);
-  options.value({.names = "--enforce",
-                 .metavar = "HOW",
-                 .help = "how it is held to its memory; none: it is trusted",
-                 .choices = texts_of<config::Enforce>()},
-                into_enforce(session.enforce));
-  options.value({.names = "--over-budget",
-                 .metavar = "WHAT",
-                 .help = "action when measured use exceeds the budget; suspend: as "
-                         "pressure.over_budget says",
-                 .choices = texts_of<OverBudget>()},
-                store(session.over_budget));
-  options.value({.names = "--guard-mode",
-                 .metavar = "HOW",
-                 .help = "how the guard is loaded; audit: also past RTLD_DEEPBIND and dlmopen",
-                 .choices = {"auto", "preload", "audit"}},
-                into_guard_mode(session.guard_mode));
-  options.value({.names = "--on-full",
-                 .metavar = "HOW",
-                 .help = "what to do with an allocation that does not fit the budget: fail, or "
-                         "wait for room, at most 30 s: wait=5m says otherwise"},
-                into_on_full(session.on_full));
+  options.add("--enforce=HOW", into_enforce(session.enforce),
+              "how it is held to its memory; none: it is trusted", texts_of<config::Enforce>());
+  options.add("--over-budget=WHAT", store(session.over_budget),
+              "action when measured use exceeds the budget; suspend: as "
+              "pressure.over_budget says",
+              texts_of<OverBudget>());
+  options.add("--guard-mode=HOW", into_guard_mode(session.guard_mode),
+              "how the guard is loaded; audit: also past RTLD_DEEPBIND and dlmopen",
+              {"auto", "preload", "audit"});
+  options.add("--on-full=HOW", into_on_full(session.on_full),
+              "what to do with an allocation that does not fit the budget: fail, or "
+              "wait for room, at most 30 s: wait=5m says otherwise");
   declare_saves(options, session.saves);
-  options.flag({.names = "--new-lease", .help = "inside a lease: ask for one more"},
-               store(session.new_lease));
-  options.flag({.names = "--notify", .help = "send a terminal notification when it is granted"},
-               store(session.notify));
-  options.value({.names = "--status-fd",
-                 .metavar = "N",
-                 .help = "write what happens as lines of JSON to this descriptor"},
-                store(run.status_descriptor));
-  options.flag({.names = "--dry-run", .help = "say whether it would start now; start nothing"},
-               store(session.dry_run));
-  options.flag({.names = "-q,--quiet", .help = "print only errors and what no budget holds"},
-               store(run.quiet));
+  options.add("--new-lease", store(session.new_lease), "inside a lease: ask for one more");
+  options.add("--notify", store(session.notify), "send a terminal notification when it is granted");
+  options.add("--status-fd=N", store(run.status_descriptor),
+              "write what happens as lines of JSON to this descriptor");
+  options.add("--dry-run", store(session.dry_run), "say whether it would start now; start nothing");
+  options.add("-q,--quiet", store(run.quiet), "print only errors and what no budget holds");
   declare_later_options(options);
-  options.command({.metavar = "COMMAND", .help = "what to run", .at_least = 1}, session.command);
+  options.command("COMMAND", session.command, "what to run");
 }
 
 // BERTH_DISABLE=1: as if we were not there.

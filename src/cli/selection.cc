@@ -78,12 +78,9 @@ class Selector {
 
 }  // namespace
 
-void declare_leases(Options& options, std::vector<std::string>& words, std::size_t at_least) {
-  options.operand({.metavar = "LEASE",
-                   .help = "id, name, unique prefix, handle, range 3..7, @last, @mine or @failed",
-                   .at_least = at_least,
-                   .at_most = Options::kMany},
-                  store(words));
+void declare_leases(Options& options, std::vector<std::string>& words, std::string_view form) {
+  options.operand(form, store(words),
+                  "id, name, unique prefix, handle, range 3..7, @last, @mine or @failed");
 }
 
 std::optional<std::vector<LeaseView>> select_leases(DaemonSession& session,

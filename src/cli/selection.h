@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/daemon_session.h"
@@ -13,8 +14,9 @@
 
 namespace berth::cli {
 
-/// Declares the operand LEASE...
-void declare_leases(Options& options, std::vector<std::string>& words, std::size_t at_least = 1);
+/// Declares the operand LEASE...; "[LEASE...]" where none will do.
+void declare_leases(Options& options, std::vector<std::string>& words,
+                    std::string_view form = "LEASE...");
 
 /// Each lease once, in the order of the words. Nothing if a word means none: that was said
 /// (ExitCode::kNoInput, or kUsage for a word that makes no sense).

@@ -26,22 +26,11 @@ Setter into_colour(std::optional<ColourChoice>& choice) {
   };
 }
 
-Setter into_not(bool& flag) {
-  return [&flag](std::string_view) -> Status {
-    flag = false;
-    return Unit{};
-  };
-}
-
 void declare_common(Options& options, CommonOptions& common) {
-  options.optional_value({.names = "--color",
-                          .metavar = "WHEN",
-                          .help = "colour the output",
-                          .choices = texts_of<config::Color>()},
-                         into_colour(common.colour));
-  options.flag({.names = "--no-autostart", .help = "do not start a daemon where none runs"},
-               into_not(common.autostart));
-  options.flag({.names = "-h,--help", .help = "this text"}, store(common.help));
+  options.add("--color[=WHEN]", into_colour(common.colour), "colour the output",
+              texts_of<config::Color>());
+  options.add("--no-autostart", clear(common.autostart), "do not start a daemon where none runs");
+  options.add("-h,--help", store(common.help), "this text");
 }
 
 std::size_t text_width(const Terminal& terminal) {

@@ -7,8 +7,8 @@
 //     std::vector<std::string> leases;
 //     bool kill = false;
 //     invocation.about = "Ends leases …";
-//     invocation.options.flag({.names = "--kill", .help = "…"}, into(kill));
-//     invocation.options.operand({.metavar = "LEASE", .help = "…", .at_least = 1}, into(leases));
+//     invocation.options.add("--kill", store(kill), "…");
+//     invocation.options.operand("LEASE...", store(leases), "…");
 //     if (const auto end = invocation.parse()) return *end;
 //     …
 //   }

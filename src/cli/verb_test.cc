@@ -43,7 +43,6 @@ TEST(Verbs, EachOptionMeansOneThingAndIsExplained) {
     std::set<std::string> names;
     for (const Option& option : invocation.options.all()) {
       SCOPED_TRACE(std::string(verb.name) + " " + std::string(option.names));
-      EXPECT_EQ(option.help.empty(), option.hidden);
       EXPECT_EQ(option.metavar.empty(), option.value == Option::Value::kNone);
       if (!option.long_name().empty()) {
         EXPECT_TRUE(names.insert(std::string(option.long_name())).second);
@@ -61,7 +60,7 @@ TEST(Verbs, HelpNamesEachOptionAndFitsTheWidth) {
     const Invocation invocation = described(verb);
     const std::string help = verb_help(invocation, 80);
     for (const Option& option : invocation.options.all()) {
-      EXPECT_EQ(help.find(option.shown()) == std::string::npos, option.hidden)
+      EXPECT_EQ(help.find(option.shown()) == std::string::npos, option.hidden())
           << verb.name << option.names;
     }
     for (const Example& example : invocation.examples) {

@@ -33,26 +33,16 @@ struct WaitOptions {
 
 void declare(Invocation& invocation, WaitOptions& wait) {
   Options& options = invocation.options;
-  declare_leases(options, wait.words, 0);
-  options.flag({.names = "--all", .help = "until each of them is there; the default"},
-               store(wait.all));
-  options.flag({.names = "--any", .help = "until one of them is there, and print its number"},
-               store(wait.any));
-  options.value({.names = "--for",
-                 .metavar = "STATE",
-                 .help = "the state to wait for; ended is the default",
-                 .choices = {"held", "suspended", "releasing", "ended"}},
-                store(wait.state));
-  options.value({.names = "--timeout", .metavar = "DURATION", .help = "then end with 124"},
-                store(wait.timeout));
-  options.value({.names = "--fit",
-                 .metavar = "SIZE",
-                 .help = "instead of leases: until a request of this size would be granted"},
-                store(wait.fit));
-  options.value({.names = "-g,--gpus", .metavar = "GPUS", .help = "with --fit: how many, or which"},
-                store(wait.gpus));
-  options.flag({.names = "--notify", .help = "send a terminal notification when the wait is over"},
-               store(wait.notify));
+  declare_leases(options, wait.words, "[LEASE...]");
+  options.add("--all", store(wait.all), "until each of them is there; the default");
+  options.add("--any", store(wait.any), "until one of them is there, and print its number");
+  options.add("--for=STATE", store(wait.state), "the state to wait for; ended is the default",
+              {"held", "suspended", "releasing", "ended"});
+  options.add("--timeout=DURATION", store(wait.timeout), "then end with 124");
+  options.add("--fit=SIZE", store(wait.fit),
+              "instead of leases: until a request of this size would be granted");
+  options.add("-g,--gpus=GPUS", store(wait.gpus), "with --fit: how many, or which");
+  options.add("--notify", store(wait.notify), "send a terminal notification when the wait is over");
 }
 
 int timed_out(const Duration& timeout) {

@@ -72,30 +72,15 @@ Setter into_watch(OutputChoice& choice) {
 }  // namespace
 
 void declare_output(Options& options, OutputChoice& choice, Watching watching) {
-  options.value({.names = "-o,--output",
-                 .metavar = "FORMAT",
-                 .help = "form of the output",
-                 .choices = format_words()},
-                into_format(choice));
-  options.flag({.names = "--json", .help = "the same as -o json"}, into_format(choice, "json"));
-  options.flag({.names = "--csv", .help = "the same as -o csv"}, into_format(choice, "csv"));
-  options.flag({.names = "-q,--quiet", .help = "the same as -o ids: nothing but ids"},
-               into_format(choice, "ids"));
-  options.value({.names = "--fields",
-                 .metavar = "A,B,...",
-                 .help = "only these fields, by their names in JSON"},
-                into_fields(choice));
-  options.flag({.names = "--no-header", .help = "no line with the names of the columns"},
-               [&choice](std::string_view) -> Status {
-                 choice.header = false;
-                 return Unit{};
-               });
+  options.add("-o,--output=FORMAT", into_format(choice), "form of the output", format_words());
+  options.add("--json", into_format(choice, "json"), "the same as -o json");
+  options.add("--csv", into_format(choice, "csv"), "the same as -o csv");
+  options.add("-q,--quiet", into_format(choice, "ids"), "the same as -o ids: nothing but ids");
+  options.add("--fields=A,B,...", into_fields(choice), "only these fields, by their names in JSON");
+  options.add("--no-header", clear(choice.header), "no line with the names of the columns");
   if (watching == Watching::kNo) return;
-  options.optional_value(
-      {.names = "--watch",
-       .metavar = "DUR",
-       .help = "refresh every DUR (default 2s); JSON prints one line per refresh"},
-      into_watch(choice));
+  options.add("--watch[=DUR]", into_watch(choice),
+              "refresh every DUR (default 2s); JSON prints one line per refresh");
 }
 
 }  // namespace berth::cli

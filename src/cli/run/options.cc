@@ -49,45 +49,28 @@ std::vector<std::string_view> choices_of(const T& /*value*/) {
 }  // namespace
 
 void declare_room(Options& options, RequestOptions& request) {
-  options.value({.names = "-m,--vram", .metavar = "SIZE", .help = "memory on each GPU: 8G, 512M"},
-                store(request.vram));
-  options.flag({.names = "-x,--exclusive", .help = "a whole GPU, with no other lease on it"},
-               store(request.exclusive));
-  options.value({.names = "--share",
-                 .metavar = "HOW",
-                 .help = "who else may use the GPU; slice: they take turns",
-                 .choices = texts_of<Share>()},
-                store(request.share));
-  options.value({.names = "-g,--gpus",
-                 .metavar = "GPUS",
-                 .help = "how many (2), which by index (0, or 0,1), by UUID, or any"},
-                store(request.gpus));
-  options.flag({.names = "--mixed", .help = "several GPUs may be of different models"},
-               store(request.carried.mixed));
+  options.add("-m,--vram=SIZE", store(request.vram), "memory on each GPU: 8G, 512M");
+  options.add("-x,--exclusive", store(request.exclusive), "a whole GPU, with no other lease on it");
+  options.add("--share=HOW", store(request.share),
+              "who else may use the GPU; slice: they take turns", texts_of<Share>());
+  options.add("-g,--gpus=GPUS", store(request.gpus),
+              "how many (2), which by index (0, or 0,1), by UUID, or any");
+  options.add("--mixed", store(request.carried.mixed), "several GPUs may be of different models");
 }
 
 void declare_turn(Options& options, RequestOptions& request) {
-  options.value({.names = "-p,--priority",
-                 .metavar = "PRIORITY",
-                 .help = "before or after others of yours",
-                 .choices = texts_of<Priority>()},
-                store(request.priority));
-  options.optional_value({.names = "-W,--wait",
-                          .metavar = "DURATION",
-                          .help = "wait for a turn, at most so long; without bound is the default"},
-                         into_wait(request));
-  options.flag({.names = "--no-wait", .help = "now, or end with 75"}, store(request.no_wait));
+  options.add("-p,--priority=PRIORITY", store(request.priority), "before or after others of yours",
+              texts_of<Priority>());
+  options.add("-W,--wait[=DURATION]", into_wait(request),
+              "wait for a turn, at most so long; without bound is the default");
+  options.add("--no-wait", store(request.no_wait), "now, or end with 75");
 }
 
 void declare_names(Options& options, RequestOptions& request) {
-  options.value({.names = "-n,--name", .metavar = "NAME", .help = "a name to find it by"},
-                into_name(request.name));
-  options.value({.names = "-t,--label", .metavar = "KEY=VALUE", .help = "a label; may be repeated"},
-                store(request.labels));
-  options.value({.names = "--session",
-                 .metavar = "NAME",
-                 .help = "who works, for fair sharing; BERTH_SESSION if not given"},
-                store(request.session));
+  options.add("-n,--name=NAME", into_name(request.name), "a name to find it by");
+  options.add("-t,--label=KEY=VALUE", store(request.labels), "a label; may be repeated");
+  options.add("--session=NAME", store(request.session),
+              "who works, for fair sharing; BERTH_SESSION if not given");
 }
 
 void declare_carried(Options& options, Request& request, Carried which) {
@@ -97,15 +80,13 @@ void declare_carried(Options& options, Request& request, Carried which) {
     if constexpr (!kOption.name.empty()) {
       if (kOption.of_commands && which != Carried::kWithACommand) return;
       auto& value = kField.place.reach(request);
-      Option option = {.names = kOption.name,
-                       .metavar = kOption.metavar,
-                       .help = kOption.help,
-                       .choices = choices_of(value)};
-      if constexpr (kOption.metavar.empty()) {
-        options.flag(std::move(option), into_carried(value));
-      } else {
-        options.value(std::move(option), into_carried(value));
-      }
+      constexpr bool kIsFlag = kOption.metavar.empty();
+      options.add({.names = kOption.name,
+                   .metavar = kOption.metavar,
+                   .help = kOption.help,
+                   .value = kIsFlag ? Option::Value::kNone : Option::Value::kNeeded,
+                   .choices = choices_of(value),
+                   .setter = into_carried(value)});
     }
   });
 }
