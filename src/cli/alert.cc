@@ -31,27 +31,11 @@ struct AlertArgs {
   config::AlertRule rule;
 };
 
-const std::string& sample_alerts() {
-  static const std::string kSample = wire::encode_alerts({.time = {}, .items = {wire::RuleView{}}});
-  return kSample;
-}
-
-const std::string& sample_test() {
-  static const std::string kSample =
-      wire::encode_alert_test({.rule = {}, .outcomes = {wire::Delivered{}}});
-  return kSample;
-}
-
 std::optional<std::string> rules_shown(OutputMode& output_mode) {
-  DaemonSession& session = output_mode.session();
-  const auto body = session.ask({.route = wire::Route::kAlerts});
-  if (!body) return std::nullopt;
-  if (!output_mode.choice().is_for_people()) {
-    return output_mode.for_programs({.json = *body, .items = "items", .sample = sample_alerts()});
-  }
-  const auto list = session.understood(wire::decode_alerts(*body));
-  if (!list) return std::nullopt;
-  return alert_lines(*list, output_mode.context());
+  static const std::string kSample = wire::encode_alerts({.time = {}, .items = {wire::RuleView{}}});
+  return output_mode.answer_text(
+      {.route = wire::Route::kAlerts}, {.items = "items", .sample = kSample}, wire::decode_alerts,
+      [&](wire::AlertList& list) { return alert_lines(list, output_mode.context()); });
 }
 
 // "lease-ended", or with a number where that is taken.
@@ -72,9 +56,7 @@ struct Served {
 };
 
 std::optional<Served> daemon_served(DaemonSession& session) {
-  const auto body = session.ask({.route = wire::Route::kDaemon});
-  if (!body) return std::nullopt;
-  const auto daemon = session.understood(wire::decode_daemon(*body));
+  const auto daemon = session.ask({.route = wire::Route::kDaemon}, wire::decode_daemon);
   if (!daemon) return std::nullopt;
   Served served{.mode = os::Mode::kUser, .user = os::own_user()};
   if (daemon->mode == wire::DaemonView::Mode::kUser) return served;
@@ -87,9 +69,7 @@ std::optional<Served> daemon_served(DaemonSession& session) {
 }
 
 std::optional<bool> daemon_has(DaemonSession& session, const std::string& name) {
-  const auto body = session.ask({.route = wire::Route::kAlerts});
-  if (!body) return std::nullopt;
-  const auto list = session.understood(wire::decode_alerts(*body));
+  const auto list = session.ask({.route = wire::Route::kAlerts}, wire::decode_alerts);
   if (!list) return std::nullopt;
   for (const wire::RuleView& rule : list->items) {
     if (rule.name == name) return rule.enabled;
@@ -213,10 +193,12 @@ int test(OutputMode& output_mode, const AlertArgs& asked) {
       session.note(ExitCode::kFailed);
     }
   }
+  static const std::string kSample =
+      wire::encode_alert_test({.rule = {}, .outcomes = {wire::Delivered{}}});
   if (output_mode.choice().is_for_people()) {
     print(test_lines(*result, output_mode.context()));
-  } else if (const auto text = output_mode.for_programs(
-                 {.json = *body, .items = "items", .sample = sample_test()})) {
+  } else if (const auto text =
+                 output_mode.for_programs({.json = *body, .items = "items", .sample = kSample})) {
     print(*text);
   }
   return session.status();
@@ -277,8 +259,7 @@ int run_alert(Invocation& invocation) {
   if (asked.action == "add") return add(invocation, output_mode, asked);
   if (asked.action == "test") return test(output_mode, asked);
   if (asked.action == "rm") return remove(invocation, output_mode, asked);
-  if (!output_mode.open()) return output_mode.session().status();
-  return output_mode.show([&] { return rules_shown(output_mode); });
+  return output_mode.open_and_show([&] { return rules_shown(output_mode); });
 }
 
 }  // namespace berth::cli

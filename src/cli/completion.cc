@@ -129,9 +129,7 @@ bool is_plain(std::string_view name) {
 std::vector<Candidate> live_leases(const Invocation& invocation) {
   DaemonSession session(invocation);
   if (session.find() != DaemonSession::Found::kDaemon) return {};
-  const auto body = session.ask({.route = wire::Route::kLeases});
-  if (!body) return {};
-  const auto list = session.understood(wire::decode_leases(*body));
+  const auto list = session.ask({.route = wire::Route::kLeases}, wire::decode_leases);
   if (!list) return {};
   std::vector<Candidate> leases;
   for (const LeaseView& lease : list->items) {

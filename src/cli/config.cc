@@ -124,11 +124,9 @@ int show(const Invocation& invocation, ConfigArgs asked) {
     return to_status(ExitCode::kOk);
   }
   const std::string json = as_json(values);
-  const auto text = render_items({.json = json,
-                                  .items = "items",
-                                  .sample = json,
-                                  .on_terminal = invocation.terminal.output_is_terminal},
-                                 asked.output, charset);
+  const auto text = render_items(
+      {.json = json, .items = "items", .on_terminal = invocation.terminal.output_is_terminal},
+      asked.output, charset);
   if (!text.ok()) return invocation.fail(text.error());
   print(*text);
   return to_status(ExitCode::kOk);

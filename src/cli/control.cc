@@ -73,9 +73,7 @@ bool Control::confirmed(const LeaseView& lease, const Operation& operation) {
 void Control::perform(const Operation& operation) {
   DaemonSession& session = output_mode_.session();
   if (operation.before) {
-    const auto first = session.ask(operation.before(), operation.within);
-    if (!first) return;
-    const auto answer = session.understood(wire::decode_lease(*first));
+    const auto answer = session.ask(operation.before(), wire::decode_lease, operation.within);
     if (!answer) return;
     if (const std::string why = operation.precondition(answer->view); !why.empty()) {
       session.fail(ExitCode::kFailed, why);
@@ -97,7 +95,7 @@ void Control::perform(const Operation& operation) {
   if (operation.exit_code) session.note(operation.exit_code(now));
   if (output_mode_.choice().is_for_people()) {
     print_sentence(operation.success_text(now));
-  } else if (const auto text = output_mode_.for_programs({.json = *body, .sample = *body})) {
+  } else if (const auto text = output_mode_.for_programs({.json = *body})) {
     print(*text);
   }
 }

@@ -34,23 +34,15 @@ struct LogsArgs {
 
 int status(Invocation& invocation, OutputMode& output_mode) {
   invocation.common.autostart = false;
-  if (!output_mode.open()) return output_mode.session().status();
-  return output_mode.show([&]() -> std::optional<std::string> {
-    const auto body = output_mode.session().ask({.route = wire::Route::kDaemon});
-    if (!body) return std::nullopt;
-    if (!output_mode.choice().is_for_people()) {
-      return output_mode.for_programs({.json = *body, .sample = *body});
-    }
-    const auto daemon = output_mode.session().understood(wire::decode_daemon(*body));
-    if (!daemon) return std::nullopt;
-    return daemon_text(*daemon, output_mode.context());
+  return output_mode.open_and_show([&] {
+    return output_mode.answer_text(
+        {.route = wire::Route::kDaemon}, {}, wire::decode_daemon,
+        [&](wire::DaemonView& daemon) { return daemon_text(daemon, output_mode.context()); });
   });
 }
 
 std::optional<wire::ServerHello> ask_version(DaemonSession& session) {
-  const auto body = session.ask({.route = wire::Route::kVersion});
-  if (!body) return std::nullopt;
-  return session.understood(wire::decode_version(*body));
+  return session.ask({.route = wire::Route::kVersion}, wire::decode_version);
 }
 
 void tell(const wire::ServerHello& daemon, const std::string& what) {

@@ -35,7 +35,14 @@ class DaemonSession {
   std::optional<std::string> ask(const client::HttpRequest& question,
                                  Duration within = client::Connection::kAnswerWithin);
   std::optional<std::string> get(const std::string& target);
-  /// The same for a decoded answer: `understood(wire::decode_status(body))`.
+  /// What `decode` reads in an answer; nothing likewise, or if it is not understood.
+  template <class T>
+  std::optional<T> ask(const client::HttpRequest& question, Result<T> (*decode)(std::string_view),
+                       Duration within = client::Connection::kAnswerWithin) {
+    const auto body = ask(question, within);
+    return body ? understood(decode(*body)) : std::nullopt;
+  }
+  /// The same of an answer that is there: `understood(wire::decode_status(body))`.
   template <class T>
   std::optional<T> understood(Result<T> result) {
     if (result.ok()) return *std::move(result);

@@ -165,12 +165,7 @@ int run_estimate(Invocation& invocation) {
   } else {
     all.estimate = estimate::estimate_states(all.model.parameters, all.training);
   }
-  const std::string json = estimate_json(all);
-  const int status = output_mode.show([&] {
-    return output_mode.choice().is_for_people()
-               ? estimate_text(all, Charset{})
-               : output_mode.for_programs({.json = json, .sample = json});
-  });
+  const int status = output_mode.show(estimate_text(all, Charset{}), estimate_json(all));
   const bool too_large = asked.room && all.estimate.peak > *asked.room;
   return status == 0 && too_large ? to_status(ExitCode::kFailed) : status;
 }

@@ -71,8 +71,7 @@ int run_export(Invocation& invocation) {
     return invocation.usage_error("--format monitor is a form of its own: without -o and --fields");
   }
   if (!asked.step && !asked.sessions) asked.step = seconds(1);
-  if (!output_mode.open()) return output_mode.session().status();
-  return output_mode.show([&] { return export_text(asked, monitor, output_mode); });
+  return output_mode.open_and_show([&] { return export_text(asked, monitor, output_mode); });
 }
 
 }  // namespace berth::cli

@@ -101,7 +101,7 @@ int run_fit(Invocation& invocation) {
     print(fit_text(*fit, output_mode.context()));
     const std::string hint = hint_at_count(gpus, where(*fit), session);
     if (!hint.empty() && invocation.terminal.output_is_terminal) print(hint + "\n");
-  } else if (const auto text = output_mode.for_programs({.json = *body, .sample = *body})) {
+  } else if (const auto text = output_mode.for_programs({.json = *body})) {
     print(*text);
   } else {
     return session.status();

@@ -69,8 +69,7 @@ int run_history(Invocation& invocation) {
   if (const std::string wrong = at_odds(asked); !wrong.empty()) {
     return invocation.usage_error(wrong);
   }
-  if (!output_mode.open()) return output_mode.session().status();
-  return output_mode.show([&] { return past_text(asked, output_mode); });
+  return output_mode.open_and_show([&] { return past_text(asked, output_mode); });
 }
 
 }  // namespace berth::cli

@@ -63,6 +63,15 @@ int OutputMode::show(const std::function<std::optional<std::string>()>& render) 
   return session_.status();
 }
 
+int OutputMode::show(const std::string& text, std::string_view json) {
+  return show(
+      [&] { return choice_.is_for_people() ? std::optional(text) : for_programs({.json = json}); });
+}
+
+int OutputMode::open_and_show(const std::function<std::optional<std::string>()>& render) {
+  return open() ? show(render) : session_.status();
+}
+
 int OutputMode::watch(const std::function<std::optional<std::string>()>& render) {
   const Terminal& terminal = invocation_.terminal;
   const bool in_place = terminal.output_is_terminal && choice_.is_for_people();
@@ -84,8 +93,7 @@ int show_leases(
   declare_leases(invocation.options, words, render_alone ? "[LEASE...]" : "LEASE...");
   output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
-  if (!output_mode.open()) return output_mode.session().status();
-  return output_mode.show([&] {
+  return output_mode.open_and_show([&] {
     if (words.empty()) return render_alone(output_mode);
     return render_each(output_mode.session(), words,
                        [&](const LeaseView& lease) { return render(lease, output_mode); });

@@ -35,9 +35,25 @@ class OutputMode {
 
   /// The text for programs, or nothing after a wrong --fields was said.
   std::optional<std::string> for_programs(ItemSource source);
+  /// What is shown of the answer to a question: for programs all of it, in the form of `source`,
+  /// for people what `text` makes of what `decode` reads in it. Nothing: it was said why.
+  template <class T, class Text>
+  std::optional<std::string> answer_text(const client::HttpRequest& question, ItemSource source,
+                                         Result<T> (*decode)(std::string_view), Text text) {
+    const auto body = session_.ask(question);
+    if (!body) return std::nullopt;
+    source.json = *body;
+    if (!choice_.is_for_people()) return for_programs(std::move(source));
+    auto answer = session_.understood(decode(*body));
+    return answer ? std::optional<std::string>(text(*answer)) : std::nullopt;
+  }
 
   /// Prints what `render` gives: once, or with --watch until it gives nothing. The exit status.
   int show(const std::function<std::optional<std::string>()>& render);
+  /// The same of what is known here: `text` for people, else `json`.
+  int show(const std::string& text, std::string_view json);
+  /// As the first, after open().
+  int open_and_show(const std::function<std::optional<std::string>()>& render);
 
  private:
   int watch(const std::function<std::optional<std::string>()>& render);

@@ -8,6 +8,7 @@
 #include "cli/lease_pages.h"
 #include "cli/output_mode.h"
 #include "cli/render/leases.h"
+#include "cli/render/phrases.h"
 #include "cli/selection.h"
 #include "cli/verbs.h"
 #include "wire/answers.h"
@@ -20,12 +21,6 @@ struct PsArgs {
   bool all = false;
   bool wide = false;
 };
-
-const std::string& sample_list() {
-  static const std::string kSample =
-      wire::encode_leases({.items = {LeaseView{}}}, {.names = wire::UserNames{}});
-  return kSample;
-}
 
 // The ids that the words mean; all if there are no words. False: a word means none.
 bool select(const PsArgs& asked, DaemonSession& session,
@@ -40,9 +35,7 @@ bool select(const PsArgs& asked, DaemonSession& session,
 
 // Who uses the devices without a lease; nobody, where the daemon does not tell.
 std::vector<DeviceView> devices(DaemonSession& session) {
-  const auto body = session.ask({.route = wire::Route::kDevices});
-  if (!body) return {};
-  auto answer = session.understood(wire::decode_devices(*body));
+  auto answer = session.ask({.route = wire::Route::kDevices}, wire::decode_devices);
   if (!answer) return {};
   session.learn(answer->names);
   return std::move(answer->list.items);
@@ -57,12 +50,10 @@ std::string table_text(std::vector<LeaseView> leases, bool externals, bool wide,
   Table table = lease_table(leases, seen, is_wide ? Detail::kWide : Detail::kTable, context);
   table.header = output_mode.choice().header;
   const bool none = table.rows.empty();
-  std::string text =
+  const std::string text =
       none ? "No leases.\n"
            : render(std::move(table), is_wide ? std::nullopt : context.width, context.charset);
-  if (context.simulated)
-    text += painted("(the GPU is simulated)", Colour::kDim, context.charset) + "\n";
-  return text;
+  return text + simulated_line(context);
 }
 
 std::optional<std::string> render(const PsArgs& asked, OutputMode& output_mode) {
@@ -73,10 +64,12 @@ std::optional<std::string> render(const PsArgs& asked, OutputMode& output_mode) 
   const auto pages = ask_leases(session, ended_too ? Leases::kAll : Leases::kLive);
   if (!pages) return std::nullopt;
   if (!output_mode.choice().is_for_people()) {
+    static const std::string kSample =
+        wire::encode_leases({.items = {LeaseView{}}}, {.names = wire::UserNames{}});
     return output_mode.for_programs({.json = pages->front(),
                                      .older = std::span(*pages).subspan(1),
                                      .items = "items",
-                                     .sample = sample_list(),
+                                     .sample = kSample,
                                      .only = std::move(only)});
   }
   auto list = session.understood(decode_pages(*pages));
@@ -108,8 +101,7 @@ int run_ps(Invocation& invocation) {
   invocation.options.add("-w,--wide", store(asked.wide), "more columns, nothing shortened");
   output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
-  if (!output_mode.open()) return output_mode.session().status();
-  return output_mode.show([&] { return render(asked, output_mode); });
+  return output_mode.open_and_show([&] { return render(asked, output_mode); });
 }
 
 }  // namespace berth::cli

@@ -76,9 +76,7 @@ std::optional<std::vector<Bytes>> memory_of_gpus(const RecommendArgs& asked,
   }
   if (!output_mode.open()) return std::nullopt;
   DaemonSession& session = output_mode.session();
-  const auto body = session.ask({.route = wire::Route::kDevices});
-  if (!body) return std::nullopt;
-  const auto list = session.understood(wire::decode_devices(*body));
+  const auto list = session.ask({.route = wire::Route::kDevices}, wire::decode_devices);
   if (!list) return std::nullopt;
   std::vector<Bytes> gpus;
   for (const DeviceView& device : list->list.items) {
@@ -183,12 +181,7 @@ int run_recommend(Invocation& invocation) {
   } else {
     all.rules = estimate::advise_size(all.wish);
   }
-  const std::string json = recommend_json(all);
-  const int status = output_mode.show([&] {
-    return output_mode.choice().is_for_people()
-               ? recommend_text(all)
-               : output_mode.for_programs({.json = json, .sample = json});
-  });
+  const int status = output_mode.show(recommend_text(all), recommend_json(all));
   const bool too_large = all.advice && !all.advice->fits;
   return status == 0 && too_large ? to_status(ExitCode::kFailed) : status;
 }

@@ -40,8 +40,7 @@ int run_renew(Invocation& invocation) {
     const auto renewed = session.understood(wire::decode_lease(*body));
     if (!renewed) continue;
     if (!output_mode.choice().is_for_people()) {
-      if (const auto text = output_mode.for_programs({.json = *body, .sample = *body}))
-        print(*text);
+      if (const auto text = output_mode.for_programs({.json = *body})) print(*text);
       continue;
     }
     const auto& expires = renewed->view.expires_at;

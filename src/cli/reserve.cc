@@ -148,7 +148,6 @@ ExitOutcome Reservation::tell(const LeaseView& lease) {
   const auto body = session_.ask({.route = wire::Route::kLease, .lease = to_text(lease.handle)});
   if (!body) return failed();
   const auto text = render_items({.json = *body,
-                                  .sample = *body,
                                   .simulated = session_.is_simulated(),
                                   .on_terminal = terminal_.output_is_terminal},
                                  {.format = Format::kJson}, {});
@@ -163,10 +162,9 @@ ExitOutcome Reservation::tell(const LeaseView& lease) {
 // The daemon says which variables a process of the lease gets when one joins it. We join, and are
 // gone in a moment; a reservation does not mind.
 ExitOutcome Reservation::tell_variables(const LeaseView& lease) {
-  const auto body = session_.ask(
-      {.route = wire::Route::kJoin, .lease = to_text(lease.handle), .body = os::self()});
-  if (!body) return failed();
-  const auto joined = session_.understood(wire::decode_lease(*body));
+  const auto joined = session_.ask(
+      {.route = wire::Route::kJoin, .lease = to_text(lease.handle), .body = os::self()},
+      wire::decode_lease);
   if (!joined) return failed();
   VariablesInput input{.lease = *joined, .socket = session_.client().socket()};
   const Result<std::string> found = client::sibling_program("berth");

@@ -52,9 +52,8 @@ class Selector {
   }
 
   bool add_one(const LeaseReference& reference) {
-    const auto body = session_.ask({.route = wire::Route::kLease, .lease = reference.text});
-    if (!body) return false;
-    auto answer = session_.understood(wire::decode_lease(*body));
+    auto answer =
+        session_.ask({.route = wire::Route::kLease, .lease = reference.text}, wire::decode_lease);
     if (!answer) return false;
     session_.learn({{answer->view.user, answer->user}});
     add(std::move(answer->view));

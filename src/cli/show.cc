@@ -15,7 +15,7 @@ std::optional<std::string> details(const LeaseView& lease, OutputMode& output_mo
   const auto body = output_mode.session().ask(
       {.route = wire::Route::kLease, .lease = std::to_string(lease.id.value)});
   if (!body) return std::nullopt;
-  return output_mode.for_programs({.json = *body, .sample = *body});
+  return output_mode.for_programs({.json = *body});
 }
 
 }  // namespace

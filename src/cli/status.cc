@@ -15,32 +15,23 @@ namespace {
 
 constexpr std::size_t kReasonsShown = 5;
 
-// The fields of a device, for --fields and the header of CSV.
-const std::string& sample_status() {
+std::optional<std::string> render(OutputMode& output_mode) {
+  DaemonSession& session = output_mode.session();
+  // The fields of a device, for --fields and the header of CSV.
   static const std::string kSample =
       wire::encode_status({.devices = {DeviceView{}}}, {.names = wire::UserNames{}});
-  return kSample;
-}
-
-std::string text_of(wire::NamedStatus answer, OutputMode& output_mode) {
-  wire::StatusAnswer& status = answer.status;
-  StatusFacts facts{.trouble = std::move(status.trouble),
-                    .devices = std::move(status.devices),
-                    .leases = std::move(status.leases)};
-  facts.queue = with_reasons(std::move(status.queue), kReasonsShown, output_mode.session());
-  return status_text(facts, output_mode.context());
-}
-
-std::optional<std::string> render(OutputMode& output_mode) {
-  const auto body = output_mode.session().ask({.route = wire::Route::kStatus});
-  if (!body) return std::nullopt;
-  if (!output_mode.choice().is_for_people()) {
-    return output_mode.for_programs({.json = *body, .items = "devices", .sample = sample_status()});
-  }
-  auto answer = output_mode.session().understood(wire::decode_status(*body));
-  if (!answer) return std::nullopt;
-  output_mode.session().learn(answer->names);
-  return text_of(*std::move(answer), output_mode);
+  return output_mode.answer_text(
+      {.route = wire::Route::kStatus}, {.items = "devices", .sample = kSample}, wire::decode_status,
+      [&](wire::NamedStatus& answer) {
+        session.learn(answer.names);
+        wire::StatusAnswer& status = answer.status;
+        const StatusFacts facts{
+            .trouble = std::move(status.trouble),
+            .devices = std::move(status.devices),
+            .leases = std::move(status.leases),
+            .queue = with_reasons(std::move(status.queue), kReasonsShown, session)};
+        return status_text(facts, output_mode.context());
+      });
 }
 
 }  // namespace
@@ -57,8 +48,7 @@ int run_status(Invocation& invocation) {
                           "a line a device"}};
   output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
-  if (!output_mode.open()) return output_mode.session().status();
-  return output_mode.show([&] { return render(output_mode); });
+  return output_mode.open_and_show([&] { return render(output_mode); });
 }
 
 }  // namespace berth::cli

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::string_view kSchema = "berth/version/v1";
 
-std::optional<wire::ServerHello> daemon_version(DaemonSession& session) {
-  const auto body = session.ask({.route = wire::Route::kVersion});
-  if (!body) return std::nullopt;
-  return session.understood(wire::decode_version(*body));
-}
-
 std::string as_json(const std::optional<wire::ServerHello>& daemon) {
   JsonWriter writer;
   writer.begin_object().key("schema").text(kSchema);
@@ -50,13 +44,10 @@ int run_version(Invocation& invocation) {
   if (const auto end = invocation.parse()) return *end;
   DaemonSession& session = output_mode.session();
   std::optional<wire::ServerHello> daemon;
-  if (session.find() == DaemonSession::Found::kDaemon) daemon = daemon_version(session);
-  const std::string json = as_json(daemon);
-  return output_mode.show([&] {
-    return output_mode.choice().is_for_people()
-               ? as_text(daemon)
-               : output_mode.for_programs({.json = json, .sample = json});
-  });
+  if (session.find() == DaemonSession::Found::kDaemon) {
+    daemon = session.ask({.route = wire::Route::kVersion}, wire::decode_version);
+  }
+  return output_mode.show(as_text(daemon), as_json(daemon));
 }
 
 }  // namespace berth::cli

@@ -15,24 +15,16 @@ namespace berth::cli {
 namespace {
 
 std::optional<std::string> explanation(const LeaseView& lease, OutputMode& output_mode) {
-  DaemonSession& session = output_mode.session();
-  const auto body =
-      session.ask({.route = wire::Route::kWhy, .lease = std::to_string(lease.id.value)});
-  if (!body) return std::nullopt;
-  if (!output_mode.choice().is_for_people()) {
-    return output_mode.for_programs({.json = *body, .sample = *body});
-  }
-  const auto answer = session.understood(wire::decode_why(*body));
-  if (!answer) return std::nullopt;
-  session.learn(answer->names);
-  return why_text(lease, answer->why, output_mode.context());
+  return output_mode.answer_text(
+      {.route = wire::Route::kWhy, .lease = std::to_string(lease.id.value)}, {}, wire::decode_why,
+      [&](wire::NamedWhy& answer) {
+        output_mode.session().learn(answer.names);
+        return why_text(lease, answer.why, output_mode.context());
+      });
 }
 
 std::optional<std::string> of_own(OutputMode& output_mode) {
-  DaemonSession& session = output_mode.session();
-  const auto body = session.ask({.route = wire::Route::kQueue});
-  if (!body) return std::nullopt;
-  const auto queue = session.understood(wire::decode_leases(*body));
+  const auto queue = output_mode.session().ask({.route = wire::Route::kQueue}, wire::decode_leases);
   if (!queue) return std::nullopt;
   std::string text;
   for (const LeaseView& lease : queue->items) {

@@ -107,7 +107,7 @@ struct Items {
 };
 
 std::vector<std::string> known_fields(const ItemSource& source) {
-  const Json sample = parsed(source.sample);
+  const Json sample = parsed(source.sample.empty() ? source.json : source.sample);
   const Json* item = &sample;
   if (!source.items.empty() && sample.is_object()) {
     const auto found = sample.find(std::string(source.items));

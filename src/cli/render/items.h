@@ -17,11 +17,12 @@
 namespace berth::cli {
 
 struct ItemSource {
-  std::string_view json;  // An object.
+  std::string_view json = {};  // An object.
   /// Further ones of that form, each with the items that come before those of the one before it.
   std::span<const std::string> older = {};
-  std::string_view items;   // The name of the array in it; empty: the object is the one item.
-  std::string_view sample;  // JSON of the same form with one item: its fields are those there are.
+  std::string_view items = {};  // The name of the array in it; empty: the object is the one item.
+  /// JSON of the same form with one item: its fields are those there are. Empty: as `json`.
+  std::string_view sample = {};
   std::optional<std::set<std::uint64_t>> only = {};  // Items whose "id" is among these.
   std::optional<bool> simulated = {};                // Said in JSON, where it does not say so.
   bool on_terminal = false;  // JSON is indented, and nothing in any form steers the terminal.

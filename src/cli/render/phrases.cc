@@ -204,6 +204,11 @@ std::string age_text(Duration age) {
   return age < seconds(1) ? "<1 s" : to_text(age);
 }
 
+std::string simulated_line(const RenderContext& context) {
+  if (!context.simulated) return {};
+  return painted("(the GPU is simulated)", Colour::kDim, context.charset) + "\n";
+}
+
 std::string joined(const std::vector<std::string>& parts) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {

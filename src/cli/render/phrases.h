@@ -69,6 +69,9 @@ Duration between(UnixMs earlier, UnixMs later);
 /// "3m07s"; what is below a second is "<1 s".
 std::string age_text(Duration age);
 
+/// A line below a list of a simulated GPU's; empty with a real one.
+std::string simulated_line(const RenderContext& context);
+
 /// "a", "a and b", "a, b and c".
 std::string joined(const std::vector<std::string>& parts);
 /// "1 lease", "2 leases".

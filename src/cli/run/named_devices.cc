@@ -15,9 +15,7 @@ Result<DeviceChoice> choice_of(const std::optional<std::string>& gpus) {
 bool fill_devices(const DeviceChoice& choice, DaemonSession& session, Request& request) {
   std::vector<DeviceView> devices;
   if (needs_device_list(choice)) {
-    const auto body = session.ask({.route = wire::Route::kDevices});
-    if (!body) return false;
-    auto list = session.understood(wire::decode_devices(*body));
+    auto list = session.ask({.route = wire::Route::kDevices}, wire::decode_devices);
     if (!list) return false;
     devices = std::move(list->list.items);
   }
