@@ -173,7 +173,7 @@ void Alarms::drop_gone(Moment now, const Facts& facts, std::vector<Alert>& alert
       firing_changed_ = true;
       const std::string who = about.lease == LeaseId{}
                                   ? state.name + " is not seen any more"
-                                  : "lease " + std::to_string(about.lease.value) +
+                                  : "lease " + to_text(about.lease) +
                                         (state.name.empty() ? "" : " (" + state.name + ")") +
                                         " has ended";
       alerts.push_back(over(rule, about, state.name, now, state.since, who));

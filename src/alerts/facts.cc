@@ -134,7 +134,7 @@ std::string name_of(const DeviceView& device) {
 }
 
 std::string name_of(const LeaseView& lease) {
-  const std::string number = "lease " + std::to_string(lease.id.value);
+  const std::string number = "lease " + to_text(lease.id);
   return lease.request.name.empty() ? number : number + " (" + lease.request.name + ")";
 }
 
@@ -253,7 +253,7 @@ std::string describe(Source event, const LeaseView& lease, const std::string& re
 
 std::vector<Alert::Action> actions_for(const LeaseView& lease) {
   const std::string& name = lease.request.name;
-  const std::string shown = name.empty() ? std::to_string(lease.id.value) : name;
+  const std::string shown = name.empty() ? to_text(lease.id) : name;
   std::vector<Alert::Action> actions;
   if (lease.state == LeaseState::kHeld) {
     actions.push_back({Alert::Action::Verb::kPause, lease.id, "Pause " + shown});

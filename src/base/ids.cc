@@ -28,6 +28,10 @@ bool is_dash_position(std::size_t i) {
 
 }  // namespace
 
+std::string to_text(LeaseId id) {
+  return std::to_string(id.value);
+}
+
 std::string to_text(Handle handle) {
   std::string text = "l_";
   for (std::size_t i = 0; i < kHandleLetters; ++i) {

@@ -21,6 +21,7 @@ struct LeaseId {
   std::uint64_t value = 0;
   friend constexpr auto operator<=>(const LeaseId&, const LeaseId&) = default;
 };
+std::string to_text(LeaseId id);
 
 /// The random, unguessable name of a lease: "l_" and 26 letters of base32 (128 bits).
 struct Handle {

@@ -36,7 +36,7 @@ ExitCode exit_code(const LeaseView& lease, const Patience& patience) {
 std::string success_text(const LeaseView& lease, const RenderContext& context) {
   const std::string who = "lease " + named(lease, context);
   if (lease.checkpoints.asked) {
-    return who + " was asked to save itself; berth show " + std::to_string(lease.id.value) +
+    return who + " was asked to save itself; berth show " + to_text(lease.id) +
            " tells how it goes";
   }
   const auto& last = lease.checkpoints.last;

@@ -135,7 +135,7 @@ std::vector<Candidate> live_leases(const Invocation& invocation) {
   for (const LeaseView& lease : list->items) {
     const std::string state(to_text(lease.state));
     const std::string& name = lease.request.name;
-    const std::string id = std::to_string(lease.id.value);
+    const std::string id = to_text(lease.id);
     const std::string shown = escape_control(name, {.unicode = invocation.terminal.unicode});
     leases.push_back({id, name.empty() ? state : listed(shown, state)});
     if (is_plain(name)) leases.push_back({name, listed(id, state)});

@@ -131,7 +131,7 @@ void Control::print_sentence(const std::string& sentence) {
 }
 
 std::string named(const LeaseView& lease, const RenderContext& context) {
-  return std::to_string(lease.id.value) + " (" + session_of(lease, context) + ")";
+  return to_text(lease.id) + " (" + session_of(lease, context) + ")";
 }
 
 }  // namespace berth::cli

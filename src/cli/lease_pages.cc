@@ -12,7 +12,7 @@ std::optional<std::vector<std::string>> ask_leases(DaemonSession& session, Lease
   std::vector<std::string> pages;
   std::optional<LeaseId> next;
   do {
-    const std::string before = next ? "&before=" + std::to_string(next->value) : "";
+    const std::string before = next ? "&before=" + to_text(*next) : "";
     auto body = session.get(target + before);
     if (!body) return std::nullopt;
     // A page that cannot be read is the last: its reader will say so.

@@ -82,7 +82,7 @@ std::vector<LeaseView> chosen(const LeaseWord& word, std::span<const LeaseView> 
 }
 
 std::string reference_to(const LeaseView& lease) {
-  return lease.handle == Handle{} ? std::to_string(lease.id.value) : to_text(lease.handle);
+  return lease.handle == Handle{} ? to_text(lease.id) : to_text(lease.handle);
 }
 
 }  // namespace berth::cli

@@ -20,8 +20,8 @@ std::string success_text(const LeaseView& lease, const RenderContext& context) {
   const std::string who = "lease " + named(lease, context);
   if (lease.state != LeaseState::kSuspended) return who + " has moved to " + where;
   if (lease.flags.resuming) return who + " waits for room on " + where;
-  return who + " stays paused, and returns to " + where + " (berth resume " +
-         std::to_string(lease.id.value) + ")";
+  return who + " stays paused, and returns to " + where + " (berth resume " + to_text(lease.id) +
+         ")";
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ std::string dry_run_text(Mode mode, const LeaseView& lease, const RenderContext&
 std::string success_text(Mode mode, const LeaseView& lease, const RenderContext& context) {
   const std::optional<UnixMs> until = lease.pause ? lease.pause->until : std::nullopt;
   const std::string resume = (until ? ", for " + about(*until, context) : "") + " (berth resume " +
-                             std::to_string(lease.id.value) + ")";
+                             to_text(lease.id) + ")";
   const std::string who = "lease " + named(lease, context);
   const std::string but = lease.left_alone.empty() ? "" : "; " + left_alone_text(lease);
   if (mode == Mode::kFreeze) return who + " is paused; its processes are stopped" + but + resume;

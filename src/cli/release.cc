@@ -49,8 +49,8 @@ std::string success_text(const LeaseView& lease, const RenderContext& context) {
   if (lease.state != LeaseState::kReleasing || !has_programs(lease)) return who + " has ended";
   return who + " has ended; its programs run on, and what they use of " + devices_of(lease.parts) +
          " (" + size_or_dash(used_by(lease), context) +
-         ") stays charged until they free it: " + "berth release --kill " +
-         std::to_string(lease.id.value) + " ends them";
+         ") stays charged until they free it: " + "berth release --kill " + to_text(lease.id) +
+         " ends them";
 }
 
 }  // namespace

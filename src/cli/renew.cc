@@ -44,9 +44,8 @@ int run_renew(Invocation& invocation) {
       continue;
     }
     const auto& expires = renewed->view.expires_at;
-    complain("berth: lease " + std::to_string(renewed->view.id.value) + " lasts " +
-             to_text(checked(duration)) + " from now" +
-             (expires ? ", until " + to_text(*expires) : "") +
+    complain("berth: lease " + to_text(renewed->view.id) + " lasts " + to_text(checked(duration)) +
+             " from now" + (expires ? ", until " + to_text(*expires) : "") +
              (session.is_simulated().value_or(false) ? " (the GPU is simulated)\n" : "\n"));
   }
   return session.status();

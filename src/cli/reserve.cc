@@ -111,7 +111,7 @@ ExitOutcome Reservation::make(RequestPlan plan, const DeviceChoice& choice) {
   if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
   const LeaseView& lease = std::get<wire::LeaseAnswer>(granted).view;
   const auto& daemon = session_.client().connection().daemon();
-  const std::string number = std::to_string(lease.id.value);
+  const std::string number = to_text(lease.id);
   console_.say(
       granted_text({.lease = lease, .devices = {}, .simulated = daemon && daemon->simulated}) +
       ", for " + to_text(checked(options_.duration)) + " (berth renew " + number +
@@ -142,7 +142,7 @@ std::variant<wire::LeaseAnswer, ExitOutcome> Reservation::wait(const RequestPlan
 ExitOutcome Reservation::tell(const LeaseView& lease) {
   if (options_.shell) return tell_variables(lease);
   if (!options_.json) {
-    print(std::to_string(lease.id.value) + "\n");
+    print(to_text(lease.id) + "\n");
     return {};
   }
   const auto body = session_.ask({.route = wire::Route::kLease, .lease = to_text(lease.handle)});

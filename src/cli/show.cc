@@ -12,8 +12,8 @@ namespace {
 
 std::optional<std::string> details(const LeaseView& lease, OutputMode& output_mode) {
   if (output_mode.choice().is_for_people()) return lease_details(lease, output_mode.context());
-  const auto body = output_mode.session().ask(
-      {.route = wire::Route::kLease, .lease = std::to_string(lease.id.value)});
+  const auto body =
+      output_mode.session().ask({.route = wire::Route::kLease, .lease = to_text(lease.id)});
   if (!body) return std::nullopt;
   return output_mode.for_programs({.json = *body});
 }

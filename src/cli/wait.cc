@@ -78,7 +78,7 @@ int wait_for_fit(const WaitOptions& wait, const DeviceChoice& choice, DaemonSess
 int status_of(const std::vector<LeaseView>& leases, LeaseState state) {
   for (const LeaseView& lease : leases) {
     if (!has_reached(lease, state)) {
-      complain("berth: lease " + std::to_string(lease.id.value) + " ended before it was " +
+      complain("berth: lease " + to_text(lease.id) + " ended before it was " +
                std::string(to_text(state)) + " (" + result_of(lease) + ")\n");
       return to_status(ExitCode::kFailed);
     }
@@ -107,7 +107,7 @@ int wait_for_leases(const WaitOptions& wait, DaemonSession& session, Console& co
       return session.status();
     }
     reached->resize(1);
-    print(std::to_string(reached->front().id.value) + "\n");
+    print(to_text(reached->front().id) + "\n");
   }
   return status_of(*reached, state);
 }

@@ -10,7 +10,7 @@ namespace berth::cli {
 namespace {
 
 std::optional<WhyView> reason_of(LeaseId id, DaemonSession& session) {
-  const client::HttpRequest question{.route = wire::Route::kWhy, .lease = std::to_string(id.value)};
+  const client::HttpRequest question{.route = wire::Route::kWhy, .lease = to_text(id)};
   auto answer = session.client().connection().ask(question);
   if (!answer.ok() || !answer->ok()) return std::nullopt;
   auto named = wire::decode_why(answer->body);

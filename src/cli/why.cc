@@ -15,12 +15,11 @@ namespace berth::cli {
 namespace {
 
 std::optional<std::string> explanation(const LeaseView& lease, OutputMode& output_mode) {
-  return output_mode.answer_text(
-      {.route = wire::Route::kWhy, .lease = std::to_string(lease.id.value)}, {}, wire::decode_why,
-      [&](wire::NamedWhy& answer) {
-        output_mode.session().learn(answer.names);
-        return why_text(lease, answer.why, output_mode.context());
-      });
+  return output_mode.answer_text({.route = wire::Route::kWhy, .lease = to_text(lease.id)}, {},
+                                 wire::decode_why, [&](wire::NamedWhy& answer) {
+                                   output_mode.session().learn(answer.names);
+                                   return why_text(lease, answer.why, output_mode.context());
+                                 });
 }
 
 std::optional<std::string> of_own(OutputMode& output_mode) {

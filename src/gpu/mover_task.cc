@@ -54,7 +54,7 @@ std::string encode_mover_task(const MoverTask& task) {
   std::string text;
   const auto add = [&](std::string_view word) { text.append(word) += '\0'; };
   add(task.directory);
-  add(std::to_string(task.lease.value));
+  add(to_text(task.lease));
   add(to_text(task.direction));
   add(std::to_string(task.bytes.value));
   add(task.supervisor ? text_of(*task.supervisor) : "-");

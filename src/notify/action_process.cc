@@ -30,7 +30,7 @@ Result<ActionProcess> ActionProcess::start(const Alert::Action& action) {
   const os::UniqueFd theirs(ends[1]);
   (void)::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
   const std::string verb(to_text(action.verb));
-  const std::string lease = std::to_string(action.lease.value);
+  const std::string lease = to_text(action.lease);
   TRY(pid, os::spawn({.words = {program, verb, lease},
                       .standard = {nothing.get(), theirs.get(), theirs.get()}}));
   return ActionProcess(pid, std::move(ours), "berth " + verb + " " + lease);

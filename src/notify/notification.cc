@@ -69,7 +69,7 @@ Notification notification_of(const Alert& alert, const Skills& skills) {
   for (const Alert::Action& action : alert.actions) {
     if (notification.buttons.size() == kButtonsMax) break;
     std::string key(to_text(action.verb));
-    key.append(" ").append(std::to_string(action.lease.value));
+    key.append(" ").append(to_text(action.lease));
     notification.buttons.push_back(
         {.key = std::move(key), .label = escape_control_line(action.label)});
   }

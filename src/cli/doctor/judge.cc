@@ -102,12 +102,12 @@ void judge_strays(Group& group, const DeviceView& device) {
     group.add({.check = "astray",
                .level = Level::kWarn,
                .fact = stray.name + " " + std::to_string(stray.process.pid) + " of lease " +
-                       std::to_string(stray.lease->value) + " uses " +
+                       to_text(*stray.lease) + " uses " +
                        (stray.used ? to_text(*stray.used) : "memory") + " of GPU " +
                        std::to_string(device.index) + ", which that lease was not given",
                .consequence = "no budget holds it there, and what it takes may be taken from a "
                               "lease; a program stays on its GPUs by CUDA_VISIBLE_DEVICES",
-               .cure = "berth show " + std::to_string(stray.lease->value)});
+               .cure = "berth show " + to_text(*stray.lease)});
   }
 }
 

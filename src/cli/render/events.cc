@@ -81,13 +81,12 @@ std::string sentence_of(EventName name, const wire::LeaseAnswer& answer,
 std::string measure_event(const LeaseView& lease, const RenderContext& context) {
   if (const std::string text = measure_text(lease); !text.empty()) return text;
   if (lease.measures.empty()) return {};
-  return "lease " + std::to_string(lease.id.value) + ": " +
-         measure_text(lease.measures.back(), context.charset);
+  return "lease " + to_text(lease.id) + ": " + measure_text(lease.measures.back(), context.charset);
 }
 
 std::string pressure_event(const LeaseView& lease) {
   if (const std::string text = pressure_text(lease); !text.empty()) return text;
-  return "lease " + std::to_string(lease.id.value) + " has room in its budget";
+  return "lease " + to_text(lease.id) + " has room in its budget";
 }
 
 // The same where a sentence names the lease itself.
@@ -97,7 +96,7 @@ std::string whole_sentence_of(EventName name, const LeaseView& lease,
     case EventName::kOverBudget:
       return above_budget_text(lease);
     case EventName::kFull:
-      return "in lease " + std::to_string(lease.id.value) + " " + full_text(lease);
+      return "in lease " + to_text(lease.id) + " " + full_text(lease);
     case EventName::kRevoked:
       return revoked_text(lease, context);
     case EventName::kDetached:
@@ -116,8 +115,7 @@ std::string whole_sentence_of(EventName name, const LeaseView& lease,
 std::string lease_event(EventName name, const wire::LeaseAnswer& answer,
                         const RenderContext& context) {
   const LeaseView& lease = answer.view;
-  const std::string who =
-      "lease " + std::to_string(lease.id.value) + " (" + session_of(lease, context) + ")";
+  const std::string who = "lease " + to_text(lease.id) + " (" + session_of(lease, context) + ")";
   if (const std::string rest = sentence_of(name, answer, context); !rest.empty()) {
     return who + " " + rest;
   }
@@ -139,7 +137,7 @@ std::string unmanaged_event(EventName name, const UnmanagedNews& news,
 std::string audit_event(const AuditEntry& entry, const RenderContext& context) {
   const std::string lease = entry.lease == LeaseId{}
                                 ? "the daemon"
-                                : "lease " + std::to_string(entry.lease.value) + " (" +
+                                : "lease " + to_text(entry.lease) + " (" +
                                       session_of(entry.owner, entry.name, context) + ")";
   return lease + ": " + std::string(to_text(entry.verb)) +
          (entry.reason.empty() ? "" : ", " + entry.reason);

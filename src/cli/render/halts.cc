@@ -10,10 +10,6 @@
 namespace berth::cli {
 namespace {
 
-std::string number_of(LeaseId id) {
-  return std::to_string(id.value);
-}
-
 std::string by_whom_paused(const LeaseView& lease, const RenderContext& context) {
   return lease.pause ? by_whom(lease.pause->by, context) : std::string();
 }
@@ -32,7 +28,7 @@ std::string when_it_goes_on(const LeaseView& lease, const RenderContext& context
 
 // "lease 9 (anna/urgent, priority urgent)"
 std::string beneficiary(const Halt& halt, const RenderContext& context) {
-  return "lease " + number_of(halt.lease.value_or(LeaseId{})) + " (" +
+  return "lease " + to_text(halt.lease.value_or(LeaseId{})) + " (" +
          session_of(halt.user, halt.name, context) + ", priority " +
          std::string(to_text(halt.priority)) + ")";
 }
@@ -42,7 +38,7 @@ std::string idle_before(const Halt& halt) {
 }
 
 std::string back_when(const Halt& halt) {
-  return "it comes back when " + number_of(halt.lease.value_or(LeaseId{})) + " ends";
+  return "it comes back when " + to_text(halt.lease.value_or(LeaseId{})) + " ends";
 }
 
 // What a measure was taken for, and what brings it back.
@@ -53,7 +49,7 @@ std::string measure_for(const LeaseView& lease, const Halt& halt) {
   const std::string cause = halt.cause == Cause::kOverBudget
                                 ? "because it used more than its budget"
                                 : "because memory ran low";
-  return cause + "; berth resume " + number_of(lease.id) + " brings it back";
+  return cause + "; berth resume " + to_text(lease.id) + " brings it back";
 }
 
 bool may_act(const std::vector<Holder>& holders, LeaseId lease, const RenderContext& context) {
@@ -102,18 +98,18 @@ std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders
       return "it takes another GPU (-g any)";
     case Remedy::Kind::kShrinkLease:
       return name + " shrinks to its peak of " + to_text(remedy.bytes) +
-             (own ? " (berth resize " + number_of(remedy.lease) + " -m " +
+             (own ? " (berth resize " + to_text(remedy.lease) + " -m " +
                         size_argument_above(remedy.bytes) + ")"
                   : "");
     default:
       break;
   }
   std::vector<std::string> names = {name};
-  std::string command = "berth " + verb_of(remedy.kind) + " " + number_of(remedy.lease);
+  std::string command = "berth " + verb_of(remedy.kind) + " " + to_text(remedy.lease);
   bool all_own = own;
   for (const LeaseId other : remedy.also) {
     names.push_back(named_holder(holders, other, context));
-    command += " " + number_of(other);
+    command += " " + to_text(other);
     all_own = all_own && may_act(holders, other, context);
   }
   const std::string what = remedy.kind == Remedy::Kind::kEndPrograms ? "the programs of " : "";
@@ -126,8 +122,8 @@ std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders
 std::string named_holder(const std::vector<Holder>& holders, LeaseId lease,
                          const RenderContext& context) {
   const auto holder = std::ranges::find(holders, lease, &Holder::lease);
-  if (holder == holders.end()) return number_of(lease);
-  return number_of(lease) + " (" + session_of(holder->user, holder->name, context) + ")";
+  if (holder == holders.end()) return to_text(lease);
+  return to_text(lease) + " (" + session_of(holder->user, holder->name, context) + ")";
 }
 
 std::string remedies_text(const std::vector<Remedy>& remedies, const std::vector<Holder>& holders,
@@ -152,7 +148,7 @@ std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end,
     case Halt::Reason::kPaused: {
       const std::string until = when_it_goes_on(lease, context);
       return "is paused" + by_whom_paused(lease, context) + since + given_reason(lease, context) +
-             "; " + (until.empty() ? "it goes on with berth resume " + number_of(lease.id) : until);
+             "; " + (until.empty() ? "it goes on with berth resume " + to_text(lease.id) : until);
     }
     case Halt::Reason::kYields:
       return "is suspended for " + beneficiary(halt, context) + since + idle_before(halt) + "; " +
@@ -168,7 +164,7 @@ std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end,
       return "is on its way back" + since + ", and goes on when there is room on " +
              devices_of(lease.parts);
     case Halt::Reason::kNotReturned:
-      return "could not be brought back; berth resume " + number_of(lease.id) + " tries again";
+      return "could not be brought back; berth resume " + to_text(lease.id) + " tries again";
   }
   return {};
 }
@@ -176,14 +172,14 @@ std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end,
 std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end,
                           const RenderContext& context) {
   if (!lease.halt) return {};
-  return number_of(lease.id) + " " + session_of(lease, context) + " " +
+  return to_text(lease.id) + " " + session_of(lease, context) + " " +
          halt_words(lease, end, context);
 }
 
 std::string halt_notice(const LeaseView& lease, const RenderContext& context) {
   const std::string where =
       lease.flags.frozen ? "its processes are stopped" : "its GPU memory is in host memory";
-  const std::string resume = " (berth resume " + number_of(lease.id) + ")";
+  const std::string resume = " (berth resume " + to_text(lease.id) + ")";
   if (!lease.halt) return "is paused: " + where + resume;
   const Halt& halt = *lease.halt;
   switch (halt.reason) {

@@ -40,8 +40,7 @@ std::string subject_of(const Series& series, const RenderContext& context) {
     case history::Kind::kDevice:
       return "GPU";
     case history::Kind::kLease:
-      return "lease " + std::to_string(series.subject.lease.value) + (name.empty() ? "" : " ") +
-             name;
+      return "lease " + to_text(series.subject.lease) + (name.empty() ? "" : " ") + name;
     case history::Kind::kProcess:
       break;
   }
@@ -143,7 +142,7 @@ std::string outcome_of(const Session& session) {
 std::vector<Cell> row_of(const Session& session, UnixMs now, const RenderContext& context) {
   const std::string dash(glyphs_of(context.charset).dash);
   const bool known = session.known_ms > 0;
-  return {{std::to_string(session.id.value)},
+  return {{to_text(session.id)},
           {session_of(session.user, escape_control(session.name, context.charset), context)},
           {outcome_of(session)},
           {age_text(between(session.queued, session.started))},
@@ -227,9 +226,9 @@ std::string audit_text(const wire::AuditAnswer& answer, bool header, const Rende
         {{to_text(entry.at)},
          {entry.by ? escape_control(context.user_name(*entry.by), context.charset) : "berthd"},
          {std::string(to_text(entry.verb))},
-         {of_lease ? std::to_string(entry.lease.value) + " (" +
-                         session_of(entry.owner, entry.name, context) + ")"
-                   : dash},
+         {of_lease
+              ? to_text(entry.lease) + " (" + session_of(entry.owner, entry.name, context) + ")"
+              : dash},
          {entry.reason.empty() ? dash : escape_control(entry.reason, context.charset)}});
   }
   const std::string note = counted(answer.audit.size(), "event") + ", in UTC" +

@@ -86,7 +86,7 @@ std::string gpus_of(const LeaseView& lease, const RenderContext& context) {
 
 std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const RenderContext& context) {
   std::vector<Cell> row = {
-      {std::to_string(lease.id.value), Colour::kBold},
+      {to_text(lease.id), Colour::kBold},
       {session_of(lease, context)},
       {state_in_row(lease, context), colour_of(lease)},
       {gpus_of(lease, context)},
@@ -106,10 +106,9 @@ std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const RenderCont
 
 std::vector<Cell> row_of(const UnmanagedProcess& unmanaged_process, std::uint32_t gpu,
                          Detail detail, const RenderContext& context) {
-  const std::string what =
-      unmanaged_process.lease
-          ? " (lease " + std::to_string(unmanaged_process.lease->value) + ", astray)"
-          : " (unmanaged)";
+  const std::string what = unmanaged_process.lease
+                               ? " (lease " + to_text(*unmanaged_process.lease) + ", astray)"
+                               : " (unmanaged)";
   std::vector<Cell> row = {
       {dash(context)},
       {session_of(unmanaged_process.user, {}, context) + what},
@@ -321,7 +320,7 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
     facts.add("measure", measure_text(taken, context.charset) + ", " + moment(taken.at, context));
   }
   if (lease.handle != Handle{}) facts.add("handle", to_text(lease.handle));
-  std::string title = "Lease " + std::to_string(lease.id.value) + "  " + session_of(lease, context);
+  std::string title = "Lease " + to_text(lease.id) + "  " + session_of(lease, context);
   if (context.simulated) title += "  (the GPU is simulated)";
   return painted(title, Colour::kBold, context.charset) + "\n" +
          std::move(facts).text(context.charset);

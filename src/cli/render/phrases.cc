@@ -143,7 +143,7 @@ std::string full_text(const LeaseView& lease) {
   }
   enough += Bytes{mib(1).value - 1};
   return "an allocation waits for " + to_text(wanted) +
-         ", and the budget is full (more: berth resize " + std::to_string(lease.id.value) + " -m " +
+         ", and the budget is full (more: berth resize " + to_text(lease.id) + " -m " +
          size_argument(Bytes{enough.value / mib(1).value * mib(1).value}) + ")";
 }
 

@@ -100,7 +100,7 @@ void drop_if_empty(Table& table, std::size_t column) {
 std::vector<Cell> row_of(const Waiting& waiting, const RenderContext& context) {
   const LeaseView& lease = waiting.lease;
   return {
-      {std::to_string(lease.id.value), Colour::kBold},
+      {to_text(lease.id), Colour::kBold},
       {session_of(lease, context)},
       {asked_by(lease.request)},
       {age_text(lease.waited)},
@@ -122,7 +122,7 @@ void add_reasons(Table& table, std::span<const Waiting> queue, const RenderConte
 void add_hints(Table& table, std::span<const Waiting> queue) {
   table.columns.push_back({.importance = 0});
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    const std::string id = std::to_string(queue[i].lease.id.value);
+    const std::string id = to_text(queue[i].lease.id);
     table.rows[i].push_back({"[berth why " + id + "]", Colour::kDim});
   }
 }

@@ -81,7 +81,7 @@ std::string holding(const Occupant& occupant) {
 // Whose names have no room: "; lease 12 holds 11.0 GiB", "; lease 4 is next".
 std::string by_number(const WhyView& why, const Occupant& occupant) {
   if (occupant.holder != nullptr) {
-    return "; lease " + std::to_string(occupant.holder->lease.value) + holding(occupant);
+    return "; lease " + to_text(occupant.holder->lease) + holding(occupant);
   }
   const bool in_line = why.reason == Reason::kTurn || why.reason == Reason::kPassed;
   return in_line && why.ahead_count > 0 ? "; before it: " + who_is_ahead(why) : "";

@@ -2,10 +2,12 @@
 #include "cli/render/why.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/quantity.h"
 #include "cli/render/halts.h"
 #include "cli/render/obstacles.h"
@@ -19,8 +21,53 @@ using Reason = WhyView::Reason;
 constexpr std::size_t kOtherDevicesShown = 3;
 constexpr std::size_t kNamesShown = 4;
 
-std::string id_text(LeaseId id) {
-  return std::to_string(id.value);
+/// What follows the name of a request in a list, and the sentence after "Not now: ". Empty: it is
+/// made of the answer.
+struct ReasonWords {
+  Reason reason;
+  std::string_view phrase;
+  std::string_view sentence;
+};
+constexpr auto kReasons = std::to_array<ReasonWords>({
+    {Reason::kNotWaiting, "does not wait", "it is not waiting"},
+    {Reason::kMemory, "waits for memory", ""},
+    {Reason::kTurn, "waits for its turn", ""},
+    {Reason::kExclusive, "waits for a GPU without other leases", ""},
+    {Reason::kUnmanaged, "waits for memory that processes outside Berth use", ""},
+    {Reason::kOvercommitted, "waits: the GPU is overcommitted", ""},
+    {Reason::kDriver, "waits for the driver's answer", ""},
+    {Reason::kParked, "is parked",
+     "it is parked: its berth run was stopped; fg brings it back to its place"},
+    {Reason::kNotReconnected, "has not reconnected",
+     "its berth run has not come back since the daemon was restarted"},
+    {Reason::kClaim, "takes up its grant",
+     "it has been offered the GPU and has not taken it up yet"},
+    {Reason::kPassed, "waits behind one that may not be passed",
+     "the first in the queue has been passed for long enough, and nothing may pass it now"},
+    {Reason::kUserLimit, "waits for its user's limit",
+     "its user has as much as one user may have; one of the user's leases must end first"},
+    {Reason::kStopped, "waits: nothing is granted at present",
+     "nothing is granted at present (berth doctor names the cause)"},
+    {Reason::kProbing, "waits until freed memory is seen",
+     "the memory of a lease that ended has yet to be seen free; that takes moments"},
+    {Reason::kSlices, "waits for its turn", "others that run in turns have theirs"},
+    {Reason::kAboveLimit, "asks for more than its limit by now", ""},
+    {Reason::kOutlived, "", ""},
+    {Reason::kPaused, "is paused", "it is paused"},
+    {Reason::kYields, "makes room for a more urgent lease",
+     "it makes room for a more urgent lease"},
+    {Reason::kMoves, "moves to another GPU", "it moves to another GPU"},
+    {Reason::kMeasure, "was suspended to leave room",
+     "its memory is in host memory, to leave room"},
+    {Reason::kReturns, "waits for room to come back", "it comes back when there is room"},
+    {Reason::kNotReturned, "could not be brought back", "it could not be brought back"},
+});
+static_assert(kReasons.size() == kWordsOf<Reason>.size());
+
+const ReasonWords& words_for(Reason reason) {
+  const auto found = std::ranges::find(kReasons, reason, &ReasonWords::reason);
+  CHECK(found != kReasons.end());
+  return *found;
 }
 
 std::string gpu(const Shortage& shortage) {
@@ -141,8 +188,6 @@ std::string which_gpus_lack(const WhyView& why) {
 // The sentence after "Not now: ".
 std::string sentence_of(const WhyView& why, const RenderContext& context) {
   switch (why.reason) {
-    case Reason::kNotWaiting:
-      return "it is not waiting";
     case Reason::kMemory:
       return where_room_lacks(why, context);
     case Reason::kTurn:
@@ -158,47 +203,20 @@ std::string sentence_of(const WhyView& why, const RenderContext& context) {
              "; it is overcommitted, and nothing is granted there until that has passed";
     case Reason::kDriver:
       return which_gpus_lack(why);
-    case Reason::kParked:
-      return "it is parked: its berth run was stopped; fg brings it back to its place";
-    case Reason::kNotReconnected:
-      return "its berth run has not come back since the daemon was restarted";
-    case Reason::kClaim:
-      return "it has been offered the GPU and has not taken it up yet";
-    case Reason::kPassed:
-      return "the first in the queue has been passed for long enough, and nothing may pass it now";
-    case Reason::kUserLimit:
-      return "its user has as much as one user may have; one of the user's leases must end first";
-    case Reason::kStopped:
-      return "nothing is granted at present (berth doctor names the cause)";
-    case Reason::kProbing:
-      return "the memory of a lease that ended has yet to be seen free; that takes moments";
-    case Reason::kSlices:
-      return "others that run in turns have theirs";
     case Reason::kAboveLimit:
       return above_limit(why);
     case Reason::kOutlived:
       return outlived(why, context);
-    case Reason::kPaused:
-      return "it is paused";
-    case Reason::kYields:
-      return "it makes room for a more urgent lease";
-    case Reason::kMoves:
-      return "it moves to another GPU";
-    case Reason::kMeasure:
-      return "its memory is in host memory, to leave room";
-    case Reason::kReturns:
-      return "it comes back when there is room";
-    case Reason::kNotReturned:
-      return "it could not be brought back";
+    default:
+      return std::string(words_for(why.reason).sentence);
   }
-  return {};
 }
 
 // "waits for memory that programs of 12 still use": of a lease that has ended.
 std::string waits_for_programs(const WhyView& why) {
   std::vector<std::string> ids;
   for (const Holder& holder : why.holders) {
-    if (holder.has_ended) ids.push_back(id_text(holder.lease));
+    if (holder.has_ended) ids.push_back(to_text(holder.lease));
   }
   return "waits for memory that programs of " +
          (ids.empty() ? "a lease that has ended" : joined(ids)) + " still use";
@@ -242,7 +260,7 @@ std::string first_chance(const WhyView& why, const RenderContext& context) {
 
 std::string why_it_does_not_wait(const LeaseView& lease, const WhyView& why,
                                  const RenderContext& context) {
-  const std::string who = id_text(lease.id) + " " + session_of(lease, context);
+  const std::string who = to_text(lease.id) + " " + session_of(lease, context);
   if (lease.state == LeaseState::kEnded) {
     const std::string when =
         lease.ended_at ? " " + age_text(between(*lease.ended_at, context.now)) + " ago" : "";
@@ -252,7 +270,7 @@ std::string why_it_does_not_wait(const LeaseView& lease, const WhyView& why,
   if (lease.state == LeaseState::kReleasing) {
     return who + " is not waiting: it has ended, and what its processes still use of " + where +
            " (" + size_or_dash(used_by(lease), context) + ") stays charged until it is freed.\n" +
-           "To free it now: berth release --kill " + id_text(lease.id) + "\n";
+           "To free it now: berth release --kill " + to_text(lease.id) + "\n";
   }
   if (lease.halt) return halt_sentence(lease, why.expected_start, context) + ".\n";
   std::string text = who + " is not waiting: it is " + state_of(lease) + " with " +
@@ -277,7 +295,7 @@ std::string why_no_turn(const LeaseView& lease, const WhyView& why, const Render
   for (const Holder& holder : why.holders) {
     if (names.size() < kNamesShown) names.push_back(named(why, holder.lease, context));
   }
-  std::string text = id_text(lease.id) + " " + session_of(lease, context) +
+  std::string text = to_text(lease.id) + " " + session_of(lease, context) +
                      " waits for its next turn on " + devices_of(lease.parts) + " (" +
                      age_text(why.waited) + "); its memory is in host memory.\n";
   if (!names.empty()) {
@@ -293,62 +311,17 @@ std::string why_no_turn(const LeaseView& lease, const WhyView& why, const Render
 }  // namespace
 
 std::string phrase_of(const WhyView& why) {
-  switch (why.reason) {
-    case Reason::kNotWaiting:
-      return "does not wait";
-    case Reason::kMemory:
-      return "waits for memory";
-    case Reason::kTurn:
-      return "waits for its turn, " + std::to_string(why.ahead_count) + " ahead";
-    case Reason::kExclusive:
-      return "waits for a GPU without other leases";
-    case Reason::kUnmanaged:
-      return "waits for memory that processes outside Berth use";
-    case Reason::kOvercommitted:
-      return "waits: the GPU is overcommitted";
-    case Reason::kDriver:
-      return "waits for the driver's answer";
-    case Reason::kParked:
-      return "is parked";
-    case Reason::kNotReconnected:
-      return "has not reconnected";
-    case Reason::kClaim:
-      return "takes up its grant";
-    case Reason::kPassed:
-      return "waits behind one that may not be passed";
-    case Reason::kUserLimit:
-      return "waits for its user's limit";
-    case Reason::kStopped:
-      return "waits: nothing is granted at present";
-    case Reason::kProbing:
-      return "waits until freed memory is seen";
-    case Reason::kSlices:
-      return "waits for its turn";
-    case Reason::kAboveLimit:
-      return "asks for more than its limit by now";
-    case Reason::kOutlived:
-      return waits_for_programs(why);
-    case Reason::kPaused:
-      return "is paused";
-    case Reason::kYields:
-      return "makes room for a more urgent lease";
-    case Reason::kMoves:
-      return "moves to another GPU";
-    case Reason::kMeasure:
-      return "was suspended to leave room";
-    case Reason::kReturns:
-      return "waits for room to come back";
-    case Reason::kNotReturned:
-      return "could not be brought back";
-  }
-  return {};
+  if (why.reason == Reason::kOutlived) return waits_for_programs(why);
+  const std::string phrase(words_for(why.reason).phrase);
+  if (why.reason != Reason::kTurn) return phrase;
+  return phrase + ", " + std::to_string(why.ahead_count) + " ahead";
 }
 
 std::string who_is_ahead(const WhyView& why) {
   if (why.ahead_count == 0) return "nobody";
   std::vector<std::string> names;
   for (const LeaseId id : why.ahead) {
-    if (names.size() < kNamesShown) names.push_back(id_text(id));
+    if (names.size() < kNamesShown) names.push_back(to_text(id));
   }
   if (names.size() < why.ahead_count) {
     names.push_back(std::to_string(why.ahead_count - names.size()) + " more");
@@ -363,7 +336,7 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const RenderCon
   if (lease.state != LeaseState::kWaiting) {
     return fitted(why_it_does_not_wait(lease, why, context), context);
   }
-  std::string text = id_text(lease.id) + " " + session_of(lease, context) + " is waiting for " +
+  std::string text = to_text(lease.id) + " " + session_of(lease, context) + " is waiting for " +
                      asked_by(lease.request) + " (" + std::string(to_text(lease.request.priority)) +
                      " priority, " + age_text(why.waited) +
                      (context.simulated ? ", simulated GPU" : "") + ").\n";
@@ -386,7 +359,7 @@ std::string short_reason(const WhyView& why, const RenderContext& context) {
     return phrase;
   }
   if (const Holder* ending = whose_end(why)) {
-    return phrase + "; " + id_text(ending->lease) + " ends " +
+    return phrase + "; " + to_text(ending->lease) + " ends " +
            (about(*why.expected_start, context).starts_with('~') ? "in " : "") +
            about(*why.expected_start, context);
   }

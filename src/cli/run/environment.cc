@@ -61,7 +61,7 @@ std::vector<LeaseId> numbers_in(std::string_view list) {
 
 std::string comma_list(const std::vector<LeaseId>& ids) {
   std::string text;
-  for (const LeaseId id : ids) text += (text.empty() ? "" : ",") + std::to_string(id.value);
+  for (const LeaseId id : ids) text += (text.empty() ? "" : ",") + to_text(id);
   return text;
 }
 

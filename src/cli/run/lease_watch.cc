@@ -34,7 +34,7 @@ LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Console& 
                        Helpers helpers)
     : client_(client),
       handle_(lease.handle),
-      name_("lease " + std::to_string(lease.id.value)),
+      name_("lease " + to_text(lease.id)),
       console_(console),
       saver_(helpers.saver),
       stopper_(helpers.stopper),
@@ -169,7 +169,7 @@ bool LeaseWatch::says_turn(const LeaseView& view) {
     console_.say(name_ +
                  " runs in turns: others have theirs, and its GPU memory is in host memory "
                  "until its next one (berth why " +
-                 std::to_string(view.id.value) + ")");
+                 to_text(view.id) + ")");
   }
   return true;
 }

@@ -174,8 +174,8 @@ QueueWait::Outcome QueueWait::stream_ended() {
     return fail(wire::exit_code(lease->refusal->code),
                 lease->refusal->message + (who.empty() ? "" : "," + who));
   }
-  return fail(ExitCode::kTryLater, "request " + std::to_string(checked(id_).value) +
-                                       " ended: " + result_of(lease->view));
+  return fail(ExitCode::kTryLater,
+              "request " + to_text(checked(id_)) + " ended: " + result_of(lease->view));
 }
 
 void QueueWait::show(const wire::SseEvent& event) {
@@ -195,7 +195,7 @@ QueueWait::Outcome QueueWait::refused(const client::Answer& answer) {
   asked_ = false;
   const wire::ApiError error = wire::decode_error(answer.body);
   if (handle_ && error.code == to_text(RefusalCode::kNotFound)) {
-    ports_.console.say("the daemon does not know request " + std::to_string(checked(id_).value) +
+    ports_.console.say("the daemon does not know request " + to_text(checked(id_)) +
                        " any more; asking again");
     handle_.reset();
     id_.reset();

@@ -179,11 +179,11 @@ void Session::ignore_outer_lease(const std::string& why) {
 ExitOutcome Session::run_inside() {
   std::string too_much = too_much_text(checked(joining_).view, options_.request);
   if (too_much.empty() && options_.over_budget) {
-    too_much = "you are inside lease " + std::to_string(checked(joining_).view.id.value) +
+    too_much = "you are inside lease " + to_text(checked(joining_).view.id) +
                ", which has said what becomes of it when it is over its budget: --new-lease";
   }
   if (!too_much.empty()) return fail(ExitCode::kNoPermission, too_much);
-  const std::string number = std::to_string(checked(joining_).view.id.value);
+  const std::string number = to_text(checked(joining_).view.id);
   if (options_.dry_run) {
     ports_.console.say("would join lease " + number + " (" + held_text(checked(joining_).view) +
                        ")");

@@ -13,7 +13,7 @@ namespace berth::cli {
 namespace {
 
 std::string lease_name(const LeaseView& lease) {
-  return "lease " + std::to_string(lease.id.value);
+  return "lease " + to_text(lease.id);
 }
 
 // " (RTX 5080)", where all devices are of one known model.
@@ -101,12 +101,12 @@ std::string leftovers_text(const LeaseView& lease) {
   return std::to_string(lease.members.size()) + (one ? " process of " : " processes of ") +
          lease_name(lease) + (one ? " still uses " : " still use ") + devices_of(lease.parts) +
          "; it stays held until " + (one ? "it ends" : "they end") + " (berth release --kill " +
-         std::to_string(lease.id.value) + ")";
+         to_text(lease.id) + ")";
 }
 
 std::string too_much_text(const LeaseView& lease, const RequestOptions& options) {
   const std::string inside = "you are inside " + lease_name(lease) + " (" + held_text(lease) + ")";
-  const std::string number = std::to_string(lease.id.value);
+  const std::string number = to_text(lease.id);
   const bool exclusive = options.exclusive || options.share == "exclusive";
   if (options.vram && *options.vram > smallest_budget(lease)) {
     return inside + ": berth resize " + number + " -m " + size_argument(*options.vram) +
