@@ -2,6 +2,7 @@
 #include "cli/doctor/finding.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "base/json_writer.h"
@@ -13,19 +14,7 @@ namespace {
 constexpr std::size_t kIndent = 8;  // Below the fact, behind the level.
 constexpr std::size_t kWidthUnknown = 100;
 
-Colour colour_of(Level level) {
-  switch (level) {
-    case Level::kOk:
-      return Colour::kGreen;
-    case Level::kWarn:
-      return Colour::kYellow;
-    case Level::kFail:
-      return Colour::kRed;
-    case Level::kSkip:
-      return Colour::kDim;
-  }
-  return Colour::kPlain;
-}
+constexpr std::array kColours = {Colour::kGreen, Colour::kYellow, Colour::kRed, Colour::kDim};
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -40,7 +29,8 @@ std::string text_of(const Finding& finding, const RenderContext& context) {
   };
   const std::string level(to_text(finding.level));
   std::string text = below(finding.fact);
-  std::string head = "  " + painted(level, colour_of(finding.level), context.charset);
+  std::string head =
+      "  " + painted(level, kColours.at(static_cast<std::size_t>(finding.level)), context.charset);
   head.append(kIndent - 2 - level.size(), ' ');
   text.replace(0, kIndent, head);
   if (!finding.consequence.empty()) text += below(finding.consequence);
@@ -52,11 +42,35 @@ std::string text_of(const Finding& finding, const RenderContext& context) {
   return text;
 }
 
+Finding finding_of(Level level, std::string_view check, Trouble trouble) {
+  return {.check = check,
+          .level = level,
+          .fact = std::move(trouble.fact),
+          .consequence = std::move(trouble.consequence),
+          .cure = std::move(trouble.cure)};
+}
+
 std::uint64_t count_of(const Findings& findings, Level level) {
   return static_cast<std::uint64_t>(std::ranges::count(findings, level, &Finding::level));
 }
 
 }  // namespace
+
+Finding fine(std::string_view check, std::string fact) {
+  return {.check = check, .fact = std::move(fact)};
+}
+
+Finding warning(std::string_view check, Trouble trouble) {
+  return finding_of(Level::kWarn, check, std::move(trouble));
+}
+
+Finding failure(std::string_view check, Trouble trouble) {
+  return finding_of(Level::kFail, check, std::move(trouble));
+}
+
+Finding skipped(std::string_view check, Trouble trouble) {
+  return finding_of(Level::kSkip, check, std::move(trouble));
+}
 
 std::string findings_text(const Findings& findings, const RenderContext& context) {
   std::string text;

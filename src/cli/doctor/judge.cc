@@ -49,47 +49,39 @@ class Group {
 void judge_probe(Group& group, const wire::DaemonView& daemon, std::size_t devices) {
   const std::string& trouble = daemon.probe.trouble.empty() ? daemon.trouble : daemon.probe.trouble;
   if (!trouble.empty()) {
-    group.add({.check = "probe",
-               .level = Level::kFail,
-               .fact = trouble,
-               .consequence = "no GPU is granted until the driver answers",
-               .cure = daemon.simulated ? "berth daemon logs" : "nvidia-smi"});
+    group.add(failure("probe", {.fact = trouble,
+                                .consequence = "no GPU is granted until the driver answers",
+                                .cure = daemon.simulated ? "berth daemon logs" : "nvidia-smi"}));
     return;
   }
   if (daemon.simulated) {
-    group.add({.check = "probe",
-               .fact = counted(devices, "simulated GPU") + " (machine " + daemon.world +
-                       "); nothing here touches a real one"});
+    group.add(fine("probe", counted(devices, "simulated GPU") + " (machine " + daemon.world +
+                                "); nothing here touches a real one"));
     return;
   }
   const std::string& version = daemon.probe.driver_version;
-  group.add({.check = "probe",
-             .fact = "the driver" + (version.empty() ? "" : " " + version) + " answers, " +
-                     counted(devices, "GPU")});
+  group.add(fine("probe", "the driver" + (version.empty() ? "" : " " + version) + " answers, " +
+                              counted(devices, "GPU")));
 }
 
 void judge_device(Group& group, const DeviceView& device) {
   const std::string gpu = "GPU " + std::to_string(device.index) + " (" + device.model + ")";
   const std::string because = device.trouble.empty() ? "" : ": " + device.trouble;
-  Finding finding{.check = "device", .fact = gpu + " is healthy"};
+  Finding finding = fine("device", gpu + " is healthy");
   if (device.lost) {
-    finding = {.check = "device",
-               .level = Level::kFail,
-               .fact = gpu + " is lost" + because,
-               .consequence = "nothing is granted on it; leases there go on without it",
-               .cure = "sudo dmesg | grep -i nvrm"};
+    finding =
+        failure("device", {.fact = gpu + " is lost" + because,
+                           .consequence = "nothing is granted on it; leases there go on without it",
+                           .cure = "sudo dmesg | grep -i nvrm"});
   } else if (!device.trouble.empty()) {
-    finding = {.check = "device",
-               .level = Level::kWarn,
-               .fact = gpu + because,
-               .consequence = "nothing may be granted on it until that is over",
-               .cure = "berth status"};
+    finding = warning("device", {.fact = gpu + because,
+                                 .consequence = "nothing may be granted on it until that is over",
+                                 .cure = "berth status"});
   } else if (device.overcommitted) {
-    finding = {.check = "device",
-               .level = Level::kWarn,
-               .fact = gpu + " is overcommitted: more is in use or promised than it has",
-               .consequence = "nothing is granted on it, and programs may run out of memory",
-               .cure = "berth ps"};
+    finding = warning(
+        "device", {.fact = gpu + " is overcommitted: more is in use or promised than it has",
+                   .consequence = "nothing is granted on it, and programs may run out of memory",
+                   .cure = "berth ps"});
   } else if (device.asleep) {
     finding.fact = gpu + " is asleep; a request wakes it";
   }
@@ -99,15 +91,14 @@ void judge_device(Group& group, const DeviceView& device) {
 void judge_strays(Group& group, const DeviceView& device) {
   for (const UnmanagedProcess& stray : device.unmanaged_processes) {
     if (!stray.lease) continue;
-    group.add({.check = "astray",
-               .level = Level::kWarn,
-               .fact = stray.name + " " + std::to_string(stray.process.pid) + " of lease " +
-                       to_text(*stray.lease) + " uses " +
-                       (stray.used ? to_text(*stray.used) : "memory") + " of GPU " +
-                       std::to_string(device.index) + ", which that lease was not given",
-               .consequence = "no budget holds it there, and what it takes may be taken from a "
-                              "lease; a program stays on its GPUs by CUDA_VISIBLE_DEVICES",
-               .cure = "berth show " + to_text(*stray.lease)});
+    group.add(warning(
+        "astray",
+        {.fact = stray.name + " " + std::to_string(stray.process.pid) + " of lease " +
+                 to_text(*stray.lease) + " uses " + (stray.used ? to_text(*stray.used) : "memory") +
+                 " of GPU " + std::to_string(device.index) + ", which that lease was not given",
+         .consequence = "no budget holds it there, and what it takes may be taken from a "
+                        "lease; a program stays on its GPUs by CUDA_VISIBLE_DEVICES",
+         .cure = "berth show " + to_text(*stray.lease)}));
   }
 }
 
@@ -126,9 +117,8 @@ void judge_unmanaged(Group& group, const DeviceView& device) {
       device.unmanaged ? to_text(saturating_sub(*device.unmanaged, strays)) : "memory";
   const std::string who =
       names.size() == 1 ? "1 process uses " : std::to_string(names.size()) + " processes use ";
-  Finding finding{.check = "unmanaged",
-                  .fact = who + used + " of GPU " + std::to_string(device.index) +
-                          " without a lease (" + first_names(names) + ")"};
+  Finding finding = fine("unmanaged", who + used + " of GPU " + std::to_string(device.index) +
+                                          " without a lease (" + first_names(names) + ")");
   if (device.unmanaged && *device.unmanaged <= device.reserve) {
     finding.fact += ", within what is kept in reserve";
   } else {
@@ -146,10 +136,8 @@ void judge_unmanaged(Group& group, const DeviceView& device) {
 void judge_driver(Findings& findings, const DoctorFacts& facts) {
   Group group(findings, "driver");
   if (!facts.daemon) {
-    group.add({.check = "probe",
-               .level = Level::kSkip,
-               .fact = "the driver was not asked",
-               .consequence = "the daemon asks it, and none runs"});
+    group.add(skipped("probe", {.fact = "the driver was not asked",
+                                .consequence = "the daemon asks it, and none runs"}));
     return;
   }
   judge_probe(group, *facts.daemon, facts.devices.size());
@@ -164,73 +152,61 @@ void judge_driver(Findings& findings, const DoctorFacts& facts) {
 
 void judge_running(Group& group, const DoctorFacts& facts) {
   if (facts.lacks_group) {
-    group.add(
-        {.check = "daemon",
-         .level = Level::kFail,
-         .fact = facts.daemon_error,
+    group.add(failure(
+        "daemon",
+        {.fact = facts.daemon_error,
          .consequence = "nothing can be asked for; a new group counts from the next log-in on",
-         .cure = "sudo usermod -aG berth \"$USER\""});
+         .cure = "sudo usermod -aG berth \"$USER\""}));
   } else if (!facts.daemon_error.empty()) {
-    group.add({.check = "daemon",
-               .level = Level::kFail,
-               .fact = facts.daemon_error,
-               .consequence = "nothing can be asked for",
-               .cure = "berth daemon logs"});
+    group.add(failure("daemon", {.fact = facts.daemon_error,
+                                 .consequence = "nothing can be asked for",
+                                 .cure = "berth daemon logs"}));
   } else if (!facts.daemon) {
-    group.add({.check = "daemon",
-               .level = Level::kSkip,
-               .fact = "no daemon runs here",
-               .consequence = "one starts by itself when a verb needs it",
-               .cure = "berth daemon start"});
+    group.add(skipped("daemon", {.fact = "no daemon runs here",
+                                 .consequence = "one starts by itself when a verb needs it",
+                                 .cure = "berth daemon start"}));
   } else if (facts.daemon->version != facts.version) {
-    group.add(
-        {.check = "daemon",
-         .level = Level::kWarn,
-         .fact = "berthd " + facts.daemon->version + " runs, and this is berth " + facts.version,
-         .consequence = "what only one of them knows cannot be used",
-         .cure = "berth daemon stop && berth daemon start"});
+    group.add(warning("daemon", {.fact = "berthd " + facts.daemon->version +
+                                         " runs, and this is berth " + facts.version,
+                                 .consequence = "what only one of them knows cannot be used",
+                                 .cure = "berth daemon stop && berth daemon start"}));
   } else {
-    group.add({.check = "daemon",
-               .fact = "berthd " + facts.daemon->version + " (pid " +
-                       std::to_string(facts.daemon->pid) + ") answers"});
+    group.add(fine("daemon", "berthd " + facts.daemon->version + " (pid " +
+                                 std::to_string(facts.daemon->pid) + ") answers"));
   }
 }
 
 void judge_journal(Group& group, const DoctorFacts& facts) {
   if (facts.daemon && facts.daemon->journal.safe_mode) {
-    group.add({.check = "journal",
-               .level = Level::kFail,
-               .fact = "safe mode: the journal was moved aside" +
-                       (facts.quarantined.empty() ? "" : " to " + facts.quarantined.back()),
-               .consequence = "nothing is granted, because reading it ended the daemon twice",
-               .cure = "berth daemon stop && berth daemon start"});
+    group.add(failure(
+        "journal", {.fact = "safe mode: the journal was moved aside" +
+                            (facts.quarantined.empty() ? "" : " to " + facts.quarantined.back()),
+                    .consequence = "nothing is granted, because reading it ended the daemon twice",
+                    .cure = "berth daemon stop && berth daemon start"}));
   } else if (facts.daemon && !facts.daemon->journal.trouble.empty()) {
-    group.add({.check = "journal",
-               .level = Level::kFail,
-               .fact = facts.daemon->journal.trouble,
-               .consequence = "nothing new is granted until the journal can be written",
-               .cure = "df -h " + facts.daemon->state_dir});
+    group.add(failure("journal",
+                      {.fact = facts.daemon->journal.trouble,
+                       .consequence = "nothing new is granted until the journal can be written",
+                       .cure = "df -h " + facts.daemon->state_dir}));
   } else if (!facts.quarantined.empty()) {
-    group.add({.check = "journal",
-               .level = Level::kWarn,
-               .fact = "a journal was moved aside: " + first_names(facts.quarantined),
-               .consequence = "what only it knew is lost to the daemon",
-               .cure = "ls -l " + facts.state.path});
+    group.add(
+        warning("journal", {.fact = "a journal was moved aside: " + first_names(facts.quarantined),
+                            .consequence = "what only it knew is lost to the daemon",
+                            .cure = "ls -l " + facts.state.path}));
   } else if (facts.daemon) {
-    group.add({.check = "journal", .fact = "the journal can be written"});
+    group.add(fine("journal", "the journal can be written"));
   }
 }
 
 void judge_programs(Group& group, const DoctorFacts& facts) {
   if (facts.missing_programs.empty()) {
-    group.add({.check = "programs", .fact = "all programs of Berth are where this one is"});
+    group.add(fine("programs", "all programs of Berth are where this one is"));
     return;
   }
-  group.add({.check = "programs",
-             .level = Level::kFail,
-             .fact = "missing beside this program: " + joined(facts.missing_programs),
-             .consequence = "the installation is not whole",
-             .cure = "./dev build"});
+  group.add(
+      failure("programs", {.fact = "missing beside this program: " + joined(facts.missing_programs),
+                           .consequence = "the installation is not whole",
+                           .cure = "./dev build"}));
 }
 
 void judge_daemon(Findings& findings, const DoctorFacts& facts) {
@@ -239,26 +215,24 @@ void judge_daemon(Findings& findings, const DoctorFacts& facts) {
   judge_running(group, facts);
   judge_journal(group, facts);
   if (facts.daemon_in_other_pid_namespace) {
-    group.add({.check = "pid_namespace",
-               .level = Level::kFail,
-               .fact = "the daemon lives in another PID namespace",
-               .consequence = "it cannot see the processes that are started here",
-               .cure = "docker run --pid=host …"});
+    group.add(failure("pid_namespace",
+                      {.fact = "the daemon lives in another PID namespace",
+                       .consequence = "it cannot see the processes that are started here",
+                       .cure = "docker run --pid=host …"}));
   } else if (facts.in_container) {
-    group.add({.check = "pid_namespace",
-               .level = Level::kWarn,
-               .fact = "this is a container",
-               .consequence = "a daemon started here sees and coordinates this container alone",
-               .cure = "docker run -v /run/berth:/run/berth --pid=host …"});
+    group.add(
+        warning("pid_namespace",
+                {.fact = "this is a container",
+                 .consequence = "a daemon started here sees and coordinates this container alone",
+                 .cure = "docker run -v /run/berth:/run/berth --pid=host …"}));
   }
   if (!facts.configuration_error.empty()) {
-    group.add({.check = "configuration",
-               .level = Level::kFail,
-               .fact = facts.configuration_error,
-               .consequence = "verbs end with 78, and a reload keeps the old configuration",
-               .cure = "berth config check"});
+    group.add(failure("configuration",
+                      {.fact = facts.configuration_error,
+                       .consequence = "verbs end with 78, and a reload keeps the old configuration",
+                       .cure = "berth config check"}));
   } else {
-    group.add({.check = "configuration", .fact = "the configuration is in order"});
+    group.add(fine("configuration", "the configuration is in order"));
   }
 }
 
@@ -271,47 +245,40 @@ bool is_of_the_machine(const DoctorFacts& facts) {
 void judge_runtime(Group& group, const DoctorFacts& facts) {
   const DirectoryFacts& runtime = facts.runtime;
   if (is_of_the_machine(facts)) {
-    group.add({.check = "runtime_dir", .fact = runtime.path + " is the system daemon's"});
+    group.add(fine("runtime_dir", runtime.path + " is the system daemon's"));
   } else if (!runtime.exists) {
-    group.add({.check = "runtime_dir",
-               .level = Level::kSkip,
-               .fact = runtime.path + " is not there yet",
-               .consequence = "it is made when a daemon starts"});
+    group.add(skipped("runtime_dir", {.fact = runtime.path + " is not there yet",
+                                      .consequence = "it is made when a daemon starts"}));
   } else if (runtime.owner != facts.me || (runtime.mode & kGroupOrOthers) != 0) {
-    group.add({.check = "runtime_dir",
-               .level = Level::kFail,
-               .fact = runtime.path + " is open to others or not yours",
-               .consequence = "no daemon of yours starts there (73)",
-               .cure = "chmod 0700 " + runtime.path});
+    group.add(failure("runtime_dir", {.fact = runtime.path + " is open to others or not yours",
+                                      .consequence = "no daemon of yours starts there (73)",
+                                      .cure = "chmod 0700 " + runtime.path}));
   } else {
-    group.add({.check = "runtime_dir", .fact = runtime.path + " is yours alone"});
+    group.add(fine("runtime_dir", runtime.path + " is yours alone"));
   }
 }
 
 void judge_state(Group& group, const DoctorFacts& facts) {
   const DirectoryFacts& state = facts.state;
   if (!state.exists && facts.daemon) {
-    group.add({.check = "state_dir",
-               .level = Level::kSkip,
-               .fact = state.path + " is the daemon's, and you may not look into it",
-               .consequence = "whoever runs the daemon can (sudo berth doctor)"});
+    group.add(
+        skipped("state_dir", {.fact = state.path + " is the daemon's, and you may not look into it",
+                              .consequence = "whoever runs the daemon can (sudo berth doctor)"}));
     return;
   }
   if (!state.exists) {
-    group.add({.check = "state_dir",
-               .level = Level::kSkip,
-               .fact = state.path + " is not there yet",
-               .consequence = "it is made when a daemon starts"});
+    group.add(skipped("state_dir", {.fact = state.path + " is not there yet",
+                                    .consequence = "it is made when a daemon starts"}));
     return;
   }
   if (state.on_network.value_or(false)) {
-    group.add({.check = "state_dir",
-               .level = Level::kWarn,
-               .fact = state.path + " is on a network file system",
-               .consequence = "grants wait for the network, and its locks are not to be trusted",
-               .cure = "berth config show --origin"});
+    group.add(
+        warning("state_dir",
+                {.fact = state.path + " is on a network file system",
+                 .consequence = "grants wait for the network, and its locks are not to be trusted",
+                 .cure = "berth config show --origin"}));
   } else {
-    group.add({.check = "state_dir", .fact = state.path + " is on a local disk"});
+    group.add(fine("state_dir", state.path + " is on a local disk"));
   }
   if (!state.free) return;
   const std::string room = to_text(*state.free) + " are free there";
@@ -322,7 +289,7 @@ void judge_state(Group& group, const DoctorFacts& facts) {
                .consequence = "when the disk is full nothing new is granted (74)",
                .cure = "df -h " + state.path});
   } else {
-    group.add({.check = "disk_space", .fact = room});
+    group.add(fine("disk_space", room));
   }
 }
 
@@ -332,15 +299,15 @@ void judge_places(Findings& findings, const DoctorFacts& facts) {
   if (is_of_the_machine(facts)) group.add(look_at_lease_files(facts.leases));
   judge_state(group, facts);
   if (facts.descriptors_max < kDescriptorsLow) {
-    group.add({.check = "descriptors",
-               .level = Level::kWarn,
-               .fact = "a process may have " + std::to_string(facts.descriptors_max) +
-                       " descriptors open",
-               .consequence = "a waiting request costs the daemon one; beyond that it answers 503",
-               .cure = "ulimit -Hn 65536"});
+    group.add(warning(
+        "descriptors",
+        {.fact =
+             "a process may have " + std::to_string(facts.descriptors_max) + " descriptors open",
+         .consequence = "a waiting request costs the daemon one; beyond that it answers 503",
+         .cure = "ulimit -Hn 65536"}));
   } else {
-    group.add({.check = "descriptors",
-               .fact = std::to_string(facts.descriptors_max) + " descriptors are enough"});
+    group.add(
+        fine("descriptors", std::to_string(facts.descriptors_max) + " descriptors are enough"));
   }
 }
 
@@ -369,21 +336,20 @@ void judge_enforcement(Findings& findings, const DoctorFacts& facts) {
 // A setting like others, which some have taken for a budget.
 void judge_allocator(Group& group, const DoctorFacts& facts) {
   if (facts.allocator_settings.find("max_split_size_mb") == std::string::npos) return;
-  group.add({.check = "allocator",
-             .fact = facts.allocator_variable +
-                     " sets max_split_size_mb: which free blocks are split, and no budget"});
+  group.add(
+      fine("allocator", facts.allocator_variable +
+                            " sets max_split_size_mb: which free blocks are split, and no budget"));
 }
 
 void judge_device_order(Group& group, const DoctorFacts& facts) {
   const std::string& order = facts.cuda_device_order;
   if (order.empty() || order == "PCI_BUS_ID") return;
-  group.add({.check = "device_order",
-             .level = Level::kWarn,
-             .fact = "CUDA_DEVICE_ORDER is " + order,
-             .consequence =
-                 "programs without Berth count the GPUs in another order than nvidia-smi "
-                 "and Berth do",
-             .cure = "export CUDA_DEVICE_ORDER=PCI_BUS_ID"});
+  group.add(warning(
+      "device_order",
+      {.fact = "CUDA_DEVICE_ORDER is " + order,
+       .consequence = "programs without Berth count the GPUs in another order than nvidia-smi "
+                      "and Berth do",
+       .cure = "export CUDA_DEVICE_ORDER=PCI_BUS_ID"}));
 }
 
 // Each by its name: another one with the same beginning may be in use.
@@ -404,20 +370,18 @@ void judge_lock_files(Group& group, const DoctorFacts& facts) {
     if (!file.held) stale_paths.push_back(file.path);
   }
   if (!stale.empty()) {
-    group.add(
-        {.check = "lock_files",
-         .level = Level::kWarn,
-         .fact = counted(stale.size(), "lock file") + " that nobody holds: " + first_names(stale),
+    group.add(warning(
+        "lock_files",
+        {.fact = counted(stale.size(), "lock file") + " that nobody holds: " + first_names(stale),
          .consequence = "loops that wait for them wait for ever; who died without "
                         "removing theirs is not noticed",
-         .cure = removal_of(stale_paths)});
+         .cure = removal_of(stale_paths)}));
   }
   if (!held.empty()) {
-    group.add({.check = "lock_files",
-               .level = Level::kWarn,
-               .fact = counted(held.size(), "lock file") + " in use: " + first_names(held),
-               .consequence = "who holds one and who holds a lease do not see each other",
-               .cure = "berth run -m 8G -- COMMAND"});
+    group.add(warning("lock_files",
+                      {.fact = counted(held.size(), "lock file") + " in use: " + first_names(held),
+                       .consequence = "who holds one and who holds a lease do not see each other",
+                       .cure = "berth run -m 8G -- COMMAND"}));
   }
 }
 
@@ -428,7 +392,7 @@ void judge_habits(Findings& findings, const DoctorFacts& facts) {
   judge_device_order(group, facts);
   judge_lock_files(group, facts);
   if (findings.size() > before) return;
-  group.add({.check = "habits", .fact = "no lock files, and no variable used for a budget"});
+  group.add(fine("habits", "no lock files, and no variable used for a budget"));
 }
 
 // --- shell
@@ -443,18 +407,15 @@ void judge_shell(Findings& findings, const DoctorFacts& facts) {
   Group group(findings, "shell");
   const bool known = facts.shell == "bash" || facts.shell == "zsh" || facts.shell == "fish";
   if (!known) {
-    group.add({.check = "completion",
-               .level = Level::kSkip,
-               .fact = "the shell is not known",
-               .consequence = "there is completion for bash, zsh and fish"});
+    group.add(skipped("completion", {.fact = "the shell is not known",
+                                     .consequence = "there is completion for bash, zsh and fish"}));
   } else if (facts.completion_installed) {
-    group.add({.check = "completion", .fact = "completion for " + facts.shell + " is installed"});
+    group.add(fine("completion", "completion for " + facts.shell + " is installed"));
   } else {
-    group.add({.check = "completion",
-               .level = Level::kSkip,
-               .fact = "completion for " + facts.shell + " is not installed",
-               .consequence = "the shell does not complete verbs, options and leases",
-               .cure = completion_command(facts.shell)});
+    group.add(skipped("completion",
+                      {.fact = "completion for " + facts.shell + " is not installed",
+                       .consequence = "the shell does not complete verbs, options and leases",
+                       .cure = completion_command(facts.shell)}));
   }
 }
 
@@ -471,20 +432,6 @@ Findings judge(const DoctorFacts& facts) {
   judge_habits(findings, facts);
   judge_shell(findings, facts);
   return findings;
-}
-
-std::string_view to_text(Level level) {
-  switch (level) {
-    case Level::kOk:
-      return "ok";
-    case Level::kWarn:
-      return "warn";
-    case Level::kFail:
-      return "FAIL";
-    case Level::kSkip:
-      return "skip";
-  }
-  return "";
 }
 
 }  // namespace berth::cli

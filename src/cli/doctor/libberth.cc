@@ -32,28 +32,25 @@ LibberthFacts look_at_libberth(const std::string& own_path) {
 }
 
 Finding judge_libberth(const LibberthFacts& facts, const std::string& own_version) {
-  Finding finding{.check = "libberth"};
-  if (!facts.found.empty() && facts.version == own_version) {
-    finding.fact = "programs find libberth " + facts.version + " (" + facts.found + ")";
-  } else if (!facts.found.empty()) {
-    finding.level = Level::kWarn;
-    finding.fact = "programs find libberth " + facts.version + " (" + facts.found +
-                   "), and this is berth " + own_version;
-    finding.consequence = "what only one of them knows cannot be used";
-    finding.cure =
-        facts.beside.empty() ? "ls -l " + facts.found : "ls -l " + facts.found + " " + facts.beside;
-  } else if (!facts.beside.empty()) {
-    const std::string folder = std::filesystem::path(facts.beside).parent_path().string();
-    finding.level = Level::kSkip;
-    finding.fact = "the dynamic linker does not look for libberth.so.1 in " + folder;
-    finding.consequence = "programs that use it have to name the directory; Python's package does";
-    finding.cure = "export LD_LIBRARY_PATH=" + folder;
-  } else {
-    finding.level = Level::kSkip;
-    finding.fact = "libberth.so.1 is not installed";
-    finding.consequence = "programs that use it cannot be started";
+  constexpr std::string_view kCheck = "libberth";
+  const std::string found = "programs find libberth " + facts.version + " (" + facts.found + ")";
+  if (!facts.found.empty() && facts.version == own_version) return fine(kCheck, found);
+  if (!facts.found.empty()) {
+    return warning(kCheck, {.fact = found + ", and this is berth " + own_version,
+                            .consequence = "what only one of them knows cannot be used",
+                            .cure = "ls -l " + facts.found +
+                                    (facts.beside.empty() ? "" : " " + facts.beside)});
   }
-  return finding;
+  if (facts.beside.empty()) {
+    return skipped(kCheck, {.fact = "libberth.so.1 is not installed",
+                            .consequence = "programs that use it cannot be started"});
+  }
+  const std::string folder = std::filesystem::path(facts.beside).parent_path().string();
+  return skipped(
+      kCheck,
+      {.fact = "the dynamic linker does not look for libberth.so.1 in " + folder,
+       .consequence = "programs that use it have to name the directory; Python's package does",
+       .cure = "export LD_LIBRARY_PATH=" + folder});
 }
 
 }  // namespace berth::cli

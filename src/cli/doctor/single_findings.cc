@@ -33,47 +33,45 @@ constexpr Bytes kLeaseFilesLow = mib(1);
 Finding look_at_pausing(const DoctorFacts& facts) {
   const std::string version = facts.daemon ? facts.daemon->probe.driver_version : "";
   const unsigned major = leading_number(version);
-  Finding finding{.check = "checkpoints",
-                  .level = Level::kSkip,
-                  .consequence = "berth pause stops programs (--mode freeze), and moves no memory"};
+  constexpr std::string_view kCheck = "checkpoints";
   if (major == 0) {
-    finding.fact = "the version of the driver is not known";
-    finding.consequence = "berth pause tells whether it can move memory";
-  } else if (major < kCheckpointsSince) {
-    finding.fact = "driver " + version + " has no checkpoint calls, which came with 570";
-  } else if (facts.enforcement.machine == "aarch64") {
-    finding.fact = "on aarch64 the driver refuses to move memory to the host";
-  } else {
-    std::vector<std::string> able;
-    std::vector<std::string> unable;
-    for (const Ability& ability : kAbilities) {
-      (ability.since <= major ? able : unable)
-          .push_back(std::string(ability.what) + " (" + std::to_string(ability.since) + ")");
-    }
-    finding = {.check = "checkpoints",
-               .fact = "driver " + version + " can move memory to the host and back (570)"};
-    if (!able.empty()) finding.fact += "; knows " + joined(able);
-    if (!unable.empty()) finding.fact += "; does not know " + joined(unable);
+    return skipped(kCheck, {.fact = "the version of the driver is not known",
+                            .consequence = "berth pause tells whether it can move memory"});
   }
-  return finding;
+  const std::string moves_none = "berth pause stops programs (--mode freeze), and moves no memory";
+  if (major < kCheckpointsSince) {
+    return skipped(kCheck,
+                   {.fact = "driver " + version + " has no checkpoint calls, which came with 570",
+                    .consequence = moves_none});
+  }
+  if (facts.enforcement.machine == "aarch64") {
+    return skipped(kCheck, {.fact = "on aarch64 the driver refuses to move memory to the host",
+                            .consequence = moves_none});
+  }
+  std::vector<std::string> able;
+  std::vector<std::string> unable;
+  for (const Ability& ability : kAbilities) {
+    (ability.since <= major ? able : unable)
+        .push_back(std::string(ability.what) + " (" + std::to_string(ability.since) + ")");
+  }
+  return fine(kCheck, "driver " + version + " can move memory to the host and back (570)" +
+                          (able.empty() ? "" : "; knows " + joined(able)) +
+                          (unable.empty() ? "" : "; does not know " + joined(unable)));
 }
 
 Finding look_at_lease_files(const DirectoryFacts& leases) {
-  Finding finding{.check = "lease_files"};
+  constexpr std::string_view kCheck = "lease_files";
   if (!leases.own_file_system) {
-    finding.level = Level::kWarn;
-    finding.fact = leases.path + " has no file system of its own";
-    finding.consequence = "whoever holds a lease can fill the one that it lies in";
-    finding.cure = "systemctl start run-berth-berthd.leases.mount";
-  } else if (leases.free && *leases.free < kLeaseFilesLow) {
-    finding.level = Level::kWarn;
-    finding.fact = leases.path + " is full";
-    finding.consequence = "new leases are not held to their budgets";
-    finding.cure = "df -h " + leases.path;
-  } else {
-    finding.fact = leases.path + " has a file system of its own";
+    return warning(kCheck, {.fact = leases.path + " has no file system of its own",
+                            .consequence = "whoever holds a lease can fill the one that it lies in",
+                            .cure = "systemctl start run-berth-berthd.leases.mount"});
   }
-  return finding;
+  if (leases.free && *leases.free < kLeaseFilesLow) {
+    return warning(kCheck, {.fact = leases.path + " is full",
+                            .consequence = "new leases are not held to their budgets",
+                            .cure = "df -h " + leases.path});
+  }
+  return fine(kCheck, leases.path + " has a file system of its own");
 }
 
 }  // namespace berth::cli
