@@ -3,7 +3,6 @@
 #include <string>
 
 #include "cli/control.h"
-#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
@@ -29,18 +28,13 @@ int run_cancel(Invocation& invocation) {
                          {"berth cancel 20..29 --dry-run", "what would be ended"}};
   control.declare();
   if (const auto end = invocation.parse()) return *end;
-  return control.each([&](const LeaseView& lease) {
-    client::HttpRequest question{.route = wire::Route::kCancel, .lease = reference_to(lease)};
-    return Control::Operation{
-        .dry_run_text = would_cancel(lease, control.context()),
-        .question = [=] { return question; },
-        .until_ended = true,
-        .success_text =
-            [&](const LeaseView& now) {
-              return "lease " + named(now, control.context()) + " has ended (" + result_of(now) +
-                     ")";
-            },
-    };
+  return control.each([](const LeaseView& lease, const RenderContext& context) {
+    return Control::Operation{.dry_run_text = would_cancel(lease, context),
+                              .question = {.route = wire::Route::kCancel},
+                              .until_ended = true,
+                              .success_text = [](const LeaseView& now, const RenderContext&) {
+                                return "has ended (" + result_of(now) + ")";
+                              }};
   });
 }
 

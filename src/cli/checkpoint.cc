@@ -5,7 +5,6 @@
 
 #include "base/quantity.h"
 #include "cli/control.h"
-#include "cli/lease_words.h"
 #include "cli/render/saves.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
@@ -34,13 +33,11 @@ ExitCode exit_code(const LeaseView& lease, const Patience& patience) {
 }
 
 std::string success_text(const LeaseView& lease, const RenderContext& context) {
-  const std::string who = "lease " + named(lease, context);
   if (lease.checkpoints.asked) {
-    return who + " was asked to save itself; berth show " + to_text(lease.id) +
-           " tells how it goes";
+    return "was asked to save itself; berth show " + to_text(lease.id) + " tells how it goes";
   }
   const auto& last = lease.checkpoints.last;
-  return who + " " + (last ? saved_text(*last, context.charset) : "has not saved itself");
+  return last ? saved_text(*last, context.charset) : "has not saved itself";
 }
 
 }  // namespace
@@ -65,17 +62,15 @@ int run_checkpoint(Invocation& invocation) {
     return invocation.usage_error("--wait and --no-wait exclude each other");
   }
   if (patience.none) patience.wait_max = Duration{};
-  return control.each([&](const LeaseView& lease) {
-    client::HttpRequest question{.route = wire::Route::kCheckpoint,
-                                 .lease = reference_to(lease),
-                                 .body = CheckpointBody{.wait_max = patience.wait_max}};
+  return control.each([&](const LeaseView& lease, const RenderContext& context) {
     const auto& way = lease.request.checkpoint;
     return Control::Operation{
-        .dry_run_text = "have " + named(lease, control.context()) + " save itself" +
+        .dry_run_text = "have " + named(lease, context) + " save itself" +
                         (way ? " " + way_text(*way) : ": nothing is known of how it could"),
-        .question = [=] { return question; },
+        .question = {.route = wire::Route::kCheckpoint,
+                     .body = CheckpointBody{.wait_max = patience.wait_max}},
         .within = answer_within(lease, patience),
-        .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },
+        .success_text = success_text,
         .exit_code = [&](const LeaseView& now) { return exit_code(now, patience); },
     };
   });

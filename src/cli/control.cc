@@ -34,19 +34,20 @@ void Control::declare() {
   output_mode_.declare(Watching::kNo);
 }
 
-int Control::each(const std::function<Operation(const LeaseView&)>& operation_for,
-                  const std::function<bool(DaemonSession&)>& prepare) {
+int Control::each(
+    const std::function<Operation(const LeaseView&, const RenderContext&)>& operation_for,
+    const std::function<bool(DaemonSession&)>& prepare) {
   DaemonSession& session = output_mode_.session();
   if (!output_mode_.open()) return session.status();
   if (prepare && !prepare(session)) return session.status();
   const auto leases = select_leases(session, words_);
   if (!leases) return session.status();
   for (const LeaseView& lease : *leases) {
-    const Operation operation = operation_for(lease);
+    Operation operation = operation_for(lease, context());
     if (dry_run_) {
       print_sentence("would " + operation.dry_run_text);
     } else if (confirmed(lease, operation)) {
-      perform(operation);
+      perform(std::move(operation), lease);
     }
   }
   return session.status();
@@ -70,17 +71,19 @@ bool Control::confirmed(const LeaseView& lease, const Operation& operation) {
   return false;
 }
 
-void Control::perform(const Operation& operation) {
+void Control::perform(Operation operation, const LeaseView& lease) {
   DaemonSession& session = output_mode_.session();
   if (operation.before) {
-    const auto answer = session.ask(operation.before(), wire::decode_lease, operation.within);
+    operation.before->lease = reference_to(lease);
+    const auto answer = session.ask(*operation.before, wire::decode_lease, operation.within);
     if (!answer) return;
-    if (const std::string why = operation.precondition(answer->view); !why.empty()) {
-      session.fail(ExitCode::kFailed, why);
+    if (const std::string why = operation.precondition(answer->view, context()); !why.empty()) {
+      session.fail(ExitCode::kFailed, "lease " + named(answer->view, context()) + " " + why);
       return;
     }
   }
-  auto body = session.ask(operation.question(), operation.within);
+  operation.question.lease = reference_to(lease);
+  auto body = session.ask(operation.question, operation.within);
   if (!body) return;
   auto answer = session.understood(wire::decode_lease(*body));
   if (!answer) return;
@@ -94,7 +97,7 @@ void Control::perform(const Operation& operation) {
   }
   if (operation.exit_code) session.note(operation.exit_code(now));
   if (output_mode_.choice().is_for_people()) {
-    print_sentence(operation.success_text(now));
+    print_sentence("lease " + named(now, context()) + " " + operation.success_text(now, context()));
   } else if (const auto text = output_mode_.for_programs({.json = *body})) {
     print(*text);
   }

@@ -22,32 +22,33 @@ class Control {
   /// LEASE..., --yes, --dry-run and -o; before parse().
   void declare();
 
+  using Text = std::function<std::string(const LeaseView&, const RenderContext&)>;
   struct Operation {
-    std::string dry_run_text;  // For --dry-run: "release 12 (me/train): …".
-    std::string doubt = {};    // To be agreed to on a terminal first: "lease 12 still runs …".
-    std::function<client::HttpRequest()> question;
-    /// Asked before it; what this says of the answer is why it is not done. Empty: it is.
-    std::function<client::HttpRequest()> before = {};
-    std::function<std::string(const LeaseView&)> precondition = {};
+    std::string dry_run_text;      // For --dry-run: "release 12 (me/train): …".
+    std::string doubt = {};        // To be agreed to on a terminal first: "lease 12 still runs …".
+    client::HttpRequest question;  // Whose lease is filled in, as that of the next one.
+    /// Asked before it; what this says of the answer is why it is not done. Absent: it is.
+    std::optional<client::HttpRequest> before = {};
+    Text precondition = {};
     Duration within = client::Connection::kAnswerWithin;
     bool until_ended = false;  // It is done when the lease has ended.
-    /// For people, from the lease as it is then: "lease 12 has ended".
-    std::function<std::string(const LeaseView&)> success_text;
+    /// What follows "lease 12 (me/train) ", from the lease as it is then: "has ended".
+    Text success_text;
     /// What it comes to for the exit status; kOk where this is absent.
     std::function<ExitCode(const LeaseView&)> exit_code = {};
   };
   /// Does it to each lease that is meant, also if it failed for one before. The exit status.
   /// `prepare` is called before the first, when the daemon was found; false: it was said why not.
-  int each(const std::function<Operation(const LeaseView&)>& operation_for,
+  int each(const std::function<Operation(const LeaseView&, const RenderContext&)>& operation_for,
            const std::function<bool(DaemonSession&)>& prepare = {});
 
-  RenderContext context() const { return output_mode_.context(); }
   /// --yes: nobody is asked anything.
   bool unasked() const { return yes_; }
 
  private:
+  RenderContext context() const { return output_mode_.context(); }
   bool confirmed(const LeaseView& lease, const Operation& operation);
-  void perform(const Operation& operation);
+  void perform(Operation operation, const LeaseView& lease);
   std::optional<LeaseView> wait_for_end(const LeaseView& lease);
   void print_sentence(const std::string& sentence);
 

@@ -6,7 +6,6 @@
 #include "base/number.h"
 #include "base/quantity.h"
 #include "cli/control.h"
-#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/run/named_devices.h"
 #include "cli/verbs.h"
@@ -15,13 +14,11 @@
 namespace berth::cli {
 namespace {
 
-std::string success_text(const LeaseView& lease, const RenderContext& context) {
+std::string success_text(const LeaseView& lease, const RenderContext&) {
   const std::string where = devices_of(lease.parts);
-  const std::string who = "lease " + named(lease, context);
-  if (lease.state != LeaseState::kSuspended) return who + " has moved to " + where;
-  if (lease.flags.resuming) return who + " waits for room on " + where;
-  return who + " stays paused, and returns to " + where + " (berth resume " + to_text(lease.id) +
-         ")";
+  if (lease.state != LeaseState::kSuspended) return "has moved to " + where;
+  if (lease.flags.resuming) return "waits for room on " + where;
+  return "stays paused, and returns to " + where + " (berth resume " + to_text(lease.id) + ")";
 }
 
 }  // namespace
@@ -51,23 +48,18 @@ int run_move(Invocation& invocation) {
   if (choice->names.empty()) {
     return invocation.usage_error("--to " + to + " names no GPU (berth status lists them)");
   }
-  const auto operation_for = [&](const LeaseView& lease) {
-    return Control::Operation{
-        .dry_run_text = "move " + size_or_dash(used_by(lease), control.context()) +
-                        " of GPU memory of " + named(lease, control.context()) + " from " +
-                        devices_of(lease.parts) + " to GPU " + to,
-        .question =
-            [&paths, ref = reference_to(lease)] {
-              return client::HttpRequest{.route = wire::Route::kMove,
-                                         .lease = ref,
-                                         .body = MoveBody{.devices = paths.devices}};
-            },
-        .within = hours(24),
-        .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },
-    };
-  };
   return control.each(
-      operation_for, [&](DaemonSession& session) { return fill_devices(*choice, session, paths); });
+      [&](const LeaseView& lease, const RenderContext& context) {
+        return Control::Operation{
+            .dry_run_text = "move " + size_or_dash(used_by(lease), context) + " of GPU memory of " +
+                            named(lease, context) + " from " + devices_of(lease.parts) +
+                            " to GPU " + to,
+            .question = {.route = wire::Route::kMove, .body = MoveBody{.devices = paths.devices}},
+            .within = hours(24),
+            .success_text = success_text,
+        };
+      },
+      [&](DaemonSession& session) { return fill_devices(*choice, session, paths); });
 }
 
 }  // namespace berth::cli

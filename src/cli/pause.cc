@@ -8,7 +8,6 @@
 
 #include "base/quantity.h"
 #include "cli/control.h"
-#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/render/saves.h"
 #include "cli/verbs.h"
@@ -19,10 +18,6 @@ namespace {
 
 // A whole large GPU at the speed of a slow driver, and its locks.
 constexpr Duration kMoveWithin = minutes(10);
-
-client::HttpRequest question_of(wire::Route route, const LeaseView& lease, AnyBody body = {}) {
-  return {.route = route, .lease = reference_to(lease), .body = std::move(body)};
-}
 
 enum class Mode : std::uint8_t { kSuspend, kFreeze, kCheckpoint };
 
@@ -37,17 +32,17 @@ std::string success_text(Mode mode, const LeaseView& lease, const RenderContext&
   const std::optional<UnixMs> until = lease.pause ? lease.pause->until : std::nullopt;
   const std::string resume = (until ? ", for " + about(*until, context) : "") + " (berth resume " +
                              to_text(lease.id) + ")";
-  const std::string who = "lease " + named(lease, context);
   const std::string but = lease.left_alone.empty() ? "" : "; " + left_alone_text(lease);
-  if (mode == Mode::kFreeze) return who + " is paused; its processes are stopped" + but + resume;
-  return who + " is paused; its GPU memory is in host memory" + but + resume;
+  const std::string what =
+      mode == Mode::kFreeze ? "its processes are stopped" : "its GPU memory is in host memory";
+  return "is paused; " + what + but + resume;
 }
 
 // Only what was confirmed is a save.
 std::string unsaved(const LeaseView& lease, const RenderContext& context) {
   const auto& last = lease.checkpoints.last;
   if (last && last->outcome == CheckpointOutcome::kSaved) return "";
-  return "lease " + named(lease, context) + " is not paused: it " +
+  return "is not paused: it " +
          (last ? saved_text(*last, context.charset) : "has not saved itself");
 }
 
@@ -80,19 +75,17 @@ int run_pause(Invocation& invocation) {
                     : word == "checkpoint" ? Mode::kCheckpoint
                                            : Mode::kSuspend;
   const wire::Route route = mode == Mode::kFreeze ? wire::Route::kFreeze : wire::Route::kSuspend;
-  return control.each([&](const LeaseView& lease) {
+  return control.each([&](const LeaseView& lease, const RenderContext& context) {
     Control::Operation operation{
-        .dry_run_text = dry_run_text(mode, lease, control.context()),
-        .question = [=] { return question_of(route, lease, terms); },
+        .dry_run_text = dry_run_text(mode, lease, context),
+        .question = {.route = route, .body = terms},
         .within = kMoveWithin,
-        .success_text =
-            [&, mode](const LeaseView& now) { return success_text(mode, now, control.context()); },
+        .success_text = [=](const LeaseView& now,
+                            const RenderContext& then) { return success_text(mode, now, then); },
     };
     if (mode == Mode::kCheckpoint) {
-      operation.before = [=] { return question_of(wire::Route::kCheckpoint, lease); };
-      operation.precondition = [&](const LeaseView& now) {
-        return unsaved(now, control.context());
-      };
+      operation.before = {.route = wire::Route::kCheckpoint};
+      operation.precondition = unsaved;
     }
     return operation;
   });
@@ -106,15 +99,12 @@ int run_resume(Invocation& invocation) {
   invocation.examples = {{"berth resume 12", "go on"}};
   control.declare();
   if (const auto end = invocation.parse()) return *end;
-  return control.each([&](const LeaseView& lease) {
+  return control.each([](const LeaseView& lease, const RenderContext& context) {
     return Control::Operation{
-        .dry_run_text = "let " + named(lease, control.context()) + " go on",
-        .question = [=] { return question_of(wire::Route::kResume, lease); },
+        .dry_run_text = "let " + named(lease, context) + " go on",
+        .question = {.route = wire::Route::kResume},
         .within = hours(24),
-        .success_text =
-            [&](const LeaseView& now) {
-              return "lease " + named(now, control.context()) + " has resumed";
-            },
+        .success_text = [](const LeaseView&, const RenderContext&) { return "has resumed"; },
     };
   });
 }

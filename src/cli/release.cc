@@ -8,7 +8,6 @@
 
 #include "base/quantity.h"
 #include "cli/control.h"
-#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
@@ -45,10 +44,9 @@ std::string would_release(const LeaseView& lease, Programs programs, const Rende
 }
 
 std::string success_text(const LeaseView& lease, const RenderContext& context) {
-  const std::string who = "lease " + named(lease, context);
-  if (lease.state != LeaseState::kReleasing || !has_programs(lease)) return who + " has ended";
-  return who + " has ended; its programs run on, and what they use of " + devices_of(lease.parts) +
-         " (" + size_or_dash(used_by(lease), context) +
+  if (lease.state != LeaseState::kReleasing || !has_programs(lease)) return "has ended";
+  return "has ended; its programs run on, and what they use of " + devices_of(lease.parts) + " (" +
+         size_or_dash(used_by(lease), context) +
          ") stays charged until they free it: " + "berth release --kill " + to_text(lease.id) +
          " ends them";
 }
@@ -75,21 +73,19 @@ int run_release(Invocation& invocation) {
   const Programs programs = kill     ? Programs::kEnded
                             : detach ? Programs::kDetached
                                      : Programs::kKeptFromIt;
-  return control.each([&](const LeaseView& lease) {
+  return control.each([&](const LeaseView& lease, const RenderContext& context) {
     const bool doubtful = programs == Programs::kKeptFromIt && still_runs(lease);
     // On a terminal the user is asked, and may agree.
     const bool agrees = doubtful && isatty(STDIN_FILENO) == 1 && !control.unasked();
-    client::HttpRequest question{.route = wire::Route::kRelease,
-                                 .lease = reference_to(lease),
-                                 .body = ReleaseBody{.kill = kill, .detach = detach || agrees}};
     return Control::Operation{
-        .dry_run_text = would_release(lease, programs, control.context()),
-        .doubt = doubtful ? "lease " + named(lease, control.context()) +
+        .dry_run_text = would_release(lease, programs, context),
+        .doubt = doubtful ? "lease " + named(lease, context) +
                                 " still runs its command, which would run on without a lease"
                           : "",
-        .question = [=] { return question; },
+        .question = {.route = wire::Route::kRelease,
+                     .body = ReleaseBody{.kill = kill, .detach = detach || agrees}},
         .until_ended = kill,
-        .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },
+        .success_text = success_text,
     };
   });
 }

@@ -4,7 +4,6 @@
 
 #include "base/quantity.h"
 #include "cli/control.h"
-#include "cli/lease_words.h"
 #include "cli/render/saves.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
@@ -24,12 +23,6 @@ std::string would_requeue(const LeaseView& lease, bool unsaved, const RenderCont
          way_text(*way);
 }
 
-std::string told_of_requeue(const LeaseView& lease, const RenderContext& context) {
-  const std::string who = "lease " + named(lease, context);
-  if (lease.state == LeaseState::kWaiting) return who + " waits in the queue again";
-  return who + " was requeued, and it is its turn again at once";
-}
-
 }  // namespace
 
 int run_requeue(Invocation& invocation) {
@@ -47,18 +40,19 @@ int run_requeue(Invocation& invocation) {
                          "stop it also if its save is not confirmed: that is lost");
   control.declare();
   if (const auto end = invocation.parse()) return *end;
-  return control.each([&](const LeaseView& lease) {
-    client::HttpRequest question{.route = wire::Route::kRequeue,
-                                 .lease = reference_to(lease),
-                                 .body = RequeueBody{.unsaved = unsaved}};
+  return control.each([&](const LeaseView& lease, const RenderContext& context) {
     const auto& way = lease.request.checkpoint;
     const Duration save = way ? way->grace : Duration{};
     return Control::Operation{
-        .dry_run_text = would_requeue(lease, unsaved, control.context()),
-        .question = [=] { return question; },
+        .dry_run_text = would_requeue(lease, unsaved, context),
+        .question = {.route = wire::Route::kRequeue, .body = RequeueBody{.unsaved = unsaved}},
         .within = kFreeWithin + save + lease.request.requeue_grace.value_or(Duration{}),
         .success_text =
-            [&](const LeaseView& now) { return told_of_requeue(now, control.context()); },
+            [](const LeaseView& now, const RenderContext&) {
+              return now.state == LeaseState::kWaiting
+                         ? "waits in the queue again"
+                         : "was requeued, and it is its turn again at once";
+            },
     };
   });
 }

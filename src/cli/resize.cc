@@ -5,7 +5,6 @@
 
 #include "base/quantity.h"
 #include "cli/control.h"
-#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
@@ -18,8 +17,7 @@ std::string wish(const ResizeBody& body) {
 }
 
 std::string success_text(const LeaseView& lease, const RenderContext& context) {
-  std::string text = "lease " + named(lease, context) + " has " + to_text(granted_to(lease)) +
-                     " on " + devices_of(lease.parts);
+  std::string text = "has " + to_text(granted_to(lease)) + " on " + devices_of(lease.parts);
   // The flag follows with the next look at the driver.
   if (used_by(lease) > granted_to(lease)) {
     text += "; it uses " + size_or_dash(used_by(lease), context) +
@@ -50,15 +48,13 @@ int run_resize(Invocation& invocation) {
     return invocation.usage_error("say either how much (-m SIZE) or the whole GPU (-x)");
   }
   if (exclusive) body.share = Share::kExclusive;
-  return control.each([&](const LeaseView& lease) {
-    client::HttpRequest question{
-        .route = wire::Route::kResize, .lease = reference_to(lease), .body = body};
+  return control.each([&](const LeaseView& lease, const RenderContext& context) {
     return Control::Operation{
-        .dry_run_text = "resize " + named(lease, control.context()) + " from " +
-                        to_text(granted_to(lease)) + " to " + wish(body),
-        .question = [=] { return question; },
+        .dry_run_text = "resize " + named(lease, context) + " from " + to_text(granted_to(lease)) +
+                        " to " + wish(body),
+        .question = {.route = wire::Route::kResize, .body = body},
         .within = client::Connection::kAnswerWithin + body.wait_max.value_or(Duration{}),
-        .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },
+        .success_text = success_text,
     };
   });
 }
