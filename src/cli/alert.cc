@@ -25,7 +25,6 @@ struct AlertArgs {
   std::string action;
   std::string what;
   std::string name;
-  std::string severity;
   std::optional<Duration> repeat;
   std::string command;
   config::AlertRule rule;
@@ -112,7 +111,6 @@ int add(Invocation& invocation, OutputMode& output_mode, AlertArgs& asked) {
   const auto when = alerts::parse_expression(asked.what);
   if (!when.ok()) return invocation.usage_error("'" + asked.what + "': " + when.error().message);
   asked.rule.when = *when;
-  asked.rule.severity = parse_word<Severity>(asked.severity).value_or(Severity::kWarn);
   asked.rule.repeat = asked.repeat.value_or(asked.rule.repeat);
   if (!asked.command.empty()) asked.rule.command = {"/bin/sh", "-c", asked.command};
   if (asked.rule.webhook == "-" && !std::getline(std::cin, asked.rule.webhook)) {
@@ -208,7 +206,7 @@ void declare(Options& options, AlertArgs& asked) {
   options.operand("ACTION", store(asked.action), "what to do", {"list", "add", "rm", "test"});
   options.operand("[WHAT]", store(asked.what), "add: what to look at; rm, test: a rule's name");
   options.add("-n,--name=NAME", store(asked.name), "add: what the rule is called");
-  options.add("--severity=SEVERITY", store(asked.severity),
+  options.add("--severity=SEVERITY", store(asked.rule.severity),
               "add: how bad that is; warn is the default", texts_of<Severity>());
   options.add("--repeat=DUR", store(asked.repeat),
               "add: tell it again each so often while it goes on; 1h is the default, 0 "

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/json_writer.h"
 #include "base/quantity.h"
 #include "cli/model_file.h"
@@ -22,19 +21,18 @@ namespace {
 struct EstimateArgs {
   std::string path;
   std::optional<Bytes> room;
-  std::string precision = "fp32";
+  estimate::Precision precision = estimate::Precision::kFull;
   TrainingWords training;
   bool checkpointing = false;
 };
 
 estimate::Training training_of(const EstimateArgs& asked) {
   using estimate::Checkpointing;
-  const auto precision = parse_word<estimate::Precision>(asked.precision);
   return {.batch = asked.training.batch.value_or(1),
           .sequence = asked.training.sequence.value_or(1'024),
-          .precision = checked(precision),
-          .optimizer = asked.training.optimizer_asked(),
-          .attention = asked.training.attention_asked(),
+          .precision = asked.precision,
+          .optimizer = asked.training.optimizer,
+          .attention = asked.training.attention,
           .checkpointing = asked.checkpointing ? Checkpointing::kLayers : Checkpointing::kNone};
 }
 

@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "base/checked.h"
 #include "berth/safetensors.h"
 #include "os/files.h"
 
@@ -73,17 +72,6 @@ std::string TrainingWords::wrong() const {
   if (batch == 0U) return "a batch has at least one sequence";
   if (sequence == 0U) return "a sequence has at least one token";
   return "";
-}
-
-// Only such words as these are known were let in.
-estimate::Optimizer TrainingWords::optimizer_asked() const {
-  const auto known = parse_word<estimate::Optimizer>(optimizer);
-  return checked(known);
-}
-
-estimate::Attention TrainingWords::attention_asked() const {
-  const auto known = parse_word<estimate::Attention>(attention);
-  return checked(known);
 }
 
 }  // namespace berth::cli

@@ -33,14 +33,12 @@ int fail_to_read(const Invocation& invocation, const Error& error);
 struct TrainingWords {
   std::optional<std::uint32_t> batch;
   std::optional<std::uint32_t> sequence;
-  std::string optimizer = "adamw";
-  std::string attention = "eager";
+  estimate::Optimizer optimizer = estimate::Optimizer::kAdamW;
+  estimate::Attention attention = estimate::Attention::kEager;
 
   void declare(Options& options, std::string_view batch_help);
   /// Empty if nothing is.
   std::string wrong() const;
-  estimate::Optimizer optimizer_asked() const;
-  estimate::Attention attention_asked() const;
 };
 
 }  // namespace berth::cli

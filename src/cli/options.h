@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth::cli {
 
@@ -37,6 +39,20 @@ Setter store(std::optional<Duration>& duration);           // 0 too: "do not wai
 Setter store_positive(std::optional<Duration>& duration);  // At least 1 ms.
 
 using Choices = std::vector<std::string_view>;  // If not empty, the only values there are.
+
+/// The word of an enumeration; of an option whose choices have no other words.
+template <HasWords Enum>
+Setter store(Enum& value) {
+  return [&value](std::string_view word) -> Status {
+    const std::optional<Enum> parsed = parse_word<Enum>(word);
+    value = checked(parsed);
+    return Unit{};
+  };
+}
+template <HasWords Enum>
+Setter store(std::optional<Enum>& value) {
+  return [&value](std::string_view word) { return store(value.emplace())(word); };
+}
 
 struct Option {
   enum class Value : std::uint8_t { kNone, kNeeded, kOptional };

@@ -20,6 +20,11 @@ namespace {
 constexpr Duration kMoveWithin = minutes(10);
 
 enum class Mode : std::uint8_t { kSuspend, kFreeze, kCheckpoint };
+constexpr auto words_of(Mode) {
+  using enum Mode;
+  return make_words<Mode>(
+      {{kSuspend, "suspend"}, {kFreeze, "freeze"}, {kCheckpoint, "checkpoint"}});
+}
 
 std::string dry_run_text(Mode mode, const LeaseView& lease, const RenderContext& context) {
   const std::string who = named(lease, context);
@@ -50,7 +55,7 @@ std::string unsaved(const LeaseView& lease, const RenderContext& context) {
 
 int run_pause(Invocation& invocation) {
   Control control(invocation);
-  std::string word = "suspend";
+  Mode mode = Mode::kSuspend;
   PauseBody terms;
   invocation.about =
       "Moves the GPU memory of a lease's programs to host memory and stops their use of the GPU: "
@@ -64,16 +69,13 @@ int run_pause(Invocation& invocation) {
       {"berth resume 12", "and go on when there is room again"},
       {"berth pause 12 --for 1h --reason 'a demo until three'", "for so long, and say why"},
       {"berth pause 12 --mode freeze", "let the processor be used by others"}};
-  invocation.options.add("--mode=MODE", store(word), "what is done; suspend if not said",
-                         {"suspend", "freeze", "checkpoint"});
+  invocation.options.add("--mode=MODE", store(mode), "what is done; suspend if not said",
+                         texts_of<Mode>());
   invocation.options.add("--for=DUR", store_positive(terms.lasts),
                          "it resumes by itself after this long");
   invocation.options.add("--reason=TEXT", store(terms.reason), "why; berth show tells it to all");
   control.declare();
   if (const auto end = invocation.parse()) return *end;
-  const Mode mode = word == "freeze"       ? Mode::kFreeze
-                    : word == "checkpoint" ? Mode::kCheckpoint
-                                           : Mode::kSuspend;
   const wire::Route route = mode == Mode::kFreeze ? wire::Route::kFreeze : wire::Route::kSuspend;
   return control.each([&](const LeaseView& lease, const RenderContext& context) {
     Control::Operation operation{

@@ -173,8 +173,8 @@ int run_recommend(Invocation& invocation) {
   all.wish = {.gpus = *std::move(gpus),
               .effective_batch = asked.training.batch.value_or(32),
               .sequence = asked.training.sequence.value_or(1'024),
-              .optimizer = asked.training.optimizer_asked(),
-              .attention = asked.training.attention_asked()};
+              .optimizer = asked.training.optimizer,
+              .attention = asked.training.attention};
   if (model && model->shape) {
     all.advice = estimate::advise(*model->shape, all.wish);
     all.rules = all.advice->rules;

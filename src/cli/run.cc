@@ -27,26 +27,6 @@ struct RunOptions {
   bool quiet = false;
 };
 
-Setter into_enforce(std::optional<Enforce>& enforce) {
-  return [&enforce](std::string_view word) -> Status {
-    enforce = word == "guard"      ? Enforce::kGuard
-              : word == "mps"      ? Enforce::kMps
-              : word == "watchdog" ? Enforce::kWatchdog
-              : word == "none"     ? Enforce::kNone
-                                   : Enforce::kAuto;
-    return Unit{};
-  };
-}
-
-Setter into_guard_mode(GuardMode& mode) {
-  return [&mode](std::string_view word) -> Status {
-    mode = word == "preload" ? GuardMode::kPreload
-           : word == "audit" ? GuardMode::kAudit
-                             : GuardMode::kAuto;
-    return Unit{};
-  };
-}
-
 // fail, wait or wait=30s. What fails waits for no time.
 Setter into_on_full(std::optional<Duration>& wait_max) {
   return [&wait_max](std::string_view value) -> Status {
@@ -113,15 +93,15 @@ void declare(Invocation& invocation, RunOptions& run) {
               "how long it may take: then it is ended, with 124");
   declare_names(options, session.request);
   declare_carried(options, session.request.carried, Carried::kWithACommand);
-  options.add("--enforce=HOW", into_enforce(session.enforce),
+  options.add("--enforce=HOW", store(session.enforce),
               "how it is held to its memory; none: it is trusted", texts_of<config::Enforce>());
   options.add("--over-budget=WHAT", store(session.over_budget),
               "action when measured use exceeds the budget; suspend: as "
               "pressure.over_budget says",
               texts_of<OverBudget>());
-  options.add("--guard-mode=HOW", into_guard_mode(session.guard_mode),
+  options.add("--guard-mode=HOW", store(session.guard_mode),
               "how the guard is loaded; audit: also past RTLD_DEEPBIND and dlmopen",
-              {"auto", "preload", "audit"});
+              texts_of<GuardMode>());
   options.add("--on-full=HOW", into_on_full(session.on_full),
               "what to do with an allocation that does not fit the budget: fail, or "
               "wait for room, at most 30 s: wait=5m says otherwise");

@@ -22,7 +22,7 @@ struct WaitOptions {
   std::vector<std::string> words;
   bool any = false;
   bool all = false;
-  std::string state = "ended";
+  LeaseState state = LeaseState::kEnded;
   std::optional<Duration> timeout;
   std::optional<Bytes> fit;
   std::optional<std::string> gpus;
@@ -91,25 +91,25 @@ int status_of(const std::vector<LeaseView>& leases, LeaseState state) {
 int wait_for_leases(const WaitOptions& wait, DaemonSession& session, Console& console) {
   auto leases = select_leases(session, wait.words);
   if (!leases) return session.status();
-  const std::optional<LeaseState> known = parse_word<LeaseState>(wait.state);
-  const LeaseState state = checked(known);
   Waiter waiter(session.client(), wait.until());
   Result<std::vector<LeaseView>> reached =
       waiter.wait_for({.leases = *std::move(leases),
-                       .state = state,
+                       .state = wait.state,
                        .quorum = wait.any ? Waiter::Quorum::kAny : Waiter::Quorum::kAll});
   if (!reached.ok()) return failed(reached.error(), waiter, wait, session);
   if (wait.notify) console.notify("the wait is over");
   if (wait.any) {
-    std::erase_if(*reached, [state](const LeaseView& lease) { return !has_reached(lease, state); });
+    std::erase_if(*reached,
+                  [&](const LeaseView& lease) { return !has_reached(lease, wait.state); });
     if (reached->empty()) {
-      session.fail(ExitCode::kFailed, "all of them ended before one was " + wait.state);
+      session.fail(ExitCode::kFailed,
+                   "all of them ended before one was " + std::string(to_text(wait.state)));
       return session.status();
     }
     reached->resize(1);
     print(to_text(reached->front().id) + "\n");
   }
-  return status_of(*reached, state);
+  return status_of(*reached, wait.state);
 }
 
 }  // namespace

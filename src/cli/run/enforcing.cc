@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/checked.h"
 #include "cli/options.h"
 #include "enforce/backend.h"
 
@@ -79,24 +78,23 @@ EnforcementPlan plan_enforcement(const EnforcementInput& input) {
   return {};
 }
 
-Result<OverBudget> plan_over_budget(const std::optional<std::string>& said,
-                                    const config::Config& config, Enforce mode) {
+Result<OverBudget> plan_over_budget(std::optional<OverBudget> said, const config::Config& config,
+                                    Enforce mode) {
   if (!said) {
     const OverBudget configured = config.enforce.over_budget;
     const bool contradicts = (mode == Enforce::kNone && harms(configured)) ||
                              (mode == Enforce::kWatchdog && configured == OverBudget::kFail);
     return contradicts ? OverBudget::kNotify : configured;
   }
-  // The word was checked where the option is declared.
-  const std::optional<OverBudget> measure = parse_word<OverBudget>(*said);
-  if (measure == OverBudget::kFail && mode == Enforce::kWatchdog) {
+  if (said == OverBudget::kFail && mode == Enforce::kWatchdog) {
     return wrong(
         "--over-budget fail is what the guard and MPS do; a watchdog can notify, suspend or kill");
   }
-  if (measure && harms(*measure) && mode == Enforce::kNone) {
-    return wrong("--enforce none trusts the command, and --over-budget " + *said + " does not");
+  if (harms(*said) && mode == Enforce::kNone) {
+    return wrong("--enforce none trusts the command, and --over-budget " +
+                 std::string(to_text(*said)) + " does not");
   }
-  return checked(measure);
+  return *said;
 }
 
 }  // namespace berth::cli

@@ -39,7 +39,7 @@ EnforcementPlan plan_enforcement(const EnforcementInput& input);
 
 /// What shall become of the lease if it uses more than its budget: as said, else as configured.
 /// kInvalid where that does not go together with how it is held.
-Result<OverBudget> plan_over_budget(const std::optional<std::string>& said,
-                                    const config::Config& config, Enforce mode);
+Result<OverBudget> plan_over_budget(std::optional<OverBudget> said, const config::Config& config,
+                                    Enforce mode);
 
 }  // namespace berth::cli

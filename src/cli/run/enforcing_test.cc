@@ -130,21 +130,22 @@ TEST_F(EnforcingTest, TheWatchdogNeedsADriverThatTellsOfEachDevice) {
 
 TEST(OverBudgetPlan, WhatIsSaidComesBeforeWhatIsConfigured) {
   config::Config config = config::built_in(config::Mode::kUser);
-  const auto planned = [&](const std::optional<std::string>& said, Enforce mode = Enforce::kAuto) {
+  const auto planned = [&](std::optional<OverBudget> said, Enforce mode = Enforce::kAuto) {
     const Result<OverBudget> measure = plan_over_budget(said, config, mode);
     return measure.ok() ? std::string(to_text(*measure)) : measure.error().message;
   };
   EXPECT_EQ(planned(std::nullopt), "notify");
-  EXPECT_EQ(planned("kill"), "kill");
-  EXPECT_EQ(planned("fail"), "fail");
-  EXPECT_EQ(planned("suspend"), "suspend");
-  EXPECT_THAT(planned("fail", Enforce::kWatchdog), HasSubstr("notify, suspend or kill"));
-  EXPECT_THAT(planned("kill", Enforce::kNone), HasSubstr("trusts the command"));
-  EXPECT_THAT(planned("suspend", Enforce::kNone), HasSubstr("--over-budget suspend does not"));
+  EXPECT_EQ(planned(OverBudget::kKill), "kill");
+  EXPECT_EQ(planned(OverBudget::kFail), "fail");
+  EXPECT_EQ(planned(OverBudget::kSuspend), "suspend");
+  EXPECT_THAT(planned(OverBudget::kFail, Enforce::kWatchdog), HasSubstr("notify, suspend or kill"));
+  EXPECT_THAT(planned(OverBudget::kKill, Enforce::kNone), HasSubstr("trusts the command"));
+  EXPECT_THAT(planned(OverBudget::kSuspend, Enforce::kNone),
+              HasSubstr("--over-budget suspend does not"));
   config.enforce.over_budget = OverBudget::kKill;
   EXPECT_EQ(planned(std::nullopt), "kill");
   EXPECT_EQ(planned(std::nullopt, Enforce::kNone), "notify");
-  EXPECT_EQ(planned("fail"), "fail");
+  EXPECT_EQ(planned(OverBudget::kFail), "fail");
   config.enforce.over_budget = OverBudget::kSuspend;
   EXPECT_EQ(planned(std::nullopt), "suspend");
   EXPECT_EQ(planned(std::nullopt, Enforce::kNone), "notify");

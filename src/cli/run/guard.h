@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "os/program_file.h"
 
 namespace berth::cli {
@@ -20,6 +21,10 @@ namespace berth::cli {
 /// How the guard is shown to a program: preloaded, or by the dynamic linker's audit besides, for
 /// programs that find the driver past preloaded libraries.
 enum class GuardMode : std::uint8_t { kAuto, kPreload, kAudit };
+constexpr auto words_of(GuardMode) {
+  using enum GuardMode;
+  return make_words<GuardMode>({{kAuto, "auto"}, {kPreload, "preload"}, {kAudit, "audit"}});
+}
 
 /// What does not depend on the lease, and can be found out before there is one.
 struct GuardLook {

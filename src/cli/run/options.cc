@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/fields.h"
 #include "base/words.h"
 
@@ -24,18 +23,6 @@ Setter into_name(std::string& name) {
   return [&name](std::string_view text) -> Status {
     if (text.find_first_not_of(' ') == std::string_view::npos) return wrong("the name is empty");
     name = text;
-    return Unit{};
-  };
-}
-
-Setter into_carried(bool& flag) {
-  return store(flag);
-}
-template <HasWords Enum>
-Setter into_carried(Enum& value) {
-  return [&value](std::string_view word) -> Status {
-    const std::optional<Enum> parsed = parse_word<Enum>(word);
-    value = checked(parsed);  // It is one of the choices.
     return Unit{};
   };
 }
@@ -86,7 +73,7 @@ void declare_carried(Options& options, Request& request, Carried which) {
                    .help = kOption.help,
                    .value = kIsFlag ? Option::Value::kNone : Option::Value::kNeeded,
                    .choices = choices_of(value),
-                   .setter = into_carried(value)});
+                   .setter = store(value)});
     }
   });
 }

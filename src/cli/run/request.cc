@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "base/checked.h"
 #include "base/quantity.h"
 #include "base/size_argument.h"
 #include "cli/options.h"
@@ -118,12 +117,8 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   request.labels = config.request.labels;
   TRY(labels, read_labels(options.labels));
   for (auto& [key, value] : labels) request.labels[key] = std::move(value);
-  // The words were checked where the options are declared.
-  if (options.priority) {
-    const auto priority = parse_word<Priority>(*options.priority);
-    request.priority = checked(priority);
-    plan.names_priority = true;
-  }
+  request.priority = options.priority.value_or(request.priority);
+  plan.names_priority = options.priority.has_value();
   return plan;
 }
 

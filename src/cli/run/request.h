@@ -22,7 +22,7 @@ struct RequestOptions {
   std::optional<Bytes> vram;
   bool exclusive = false;
   std::optional<std::string> share;
-  std::optional<std::string> priority;
+  std::optional<Priority> priority;
   bool wait = false;  // --wait
   std::optional<Duration> wait_max;
   bool no_wait = false;

@@ -110,7 +110,7 @@ TEST(PlanRequest, OptionsStandAboveTheProject) {
 }
 
 TEST(PlanRequest, TheRestIsCarriedOver) {
-  const Request request = planned({.priority = "high",
+  const Request request = planned({.priority = Priority::kHigh,
                                    .limit = hours(1),
                                    .session = "me",
                                    .carried = {.mixed = true, .leftovers = Leftovers::kKill}});

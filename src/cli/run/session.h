@@ -25,8 +25,8 @@ struct SessionOptions {
   bool new_lease = false;
   bool notify = false;
   bool dry_run = false;
-  std::optional<Enforce> enforce;          // Absent: as configured.
-  std::optional<std::string> over_budget;  // Likewise.
+  std::optional<Enforce> enforce;         // Absent: as configured.
+  std::optional<OverBudget> over_budget;  // Likewise.
   GuardMode guard_mode = GuardMode::kAuto;
   std::optional<Duration> on_full;  // How long an allocation waits for room; absent: as around it.
   SaveOptions saves = {};
