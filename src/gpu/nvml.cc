@@ -43,20 +43,19 @@ constexpr std::size_t kListedMax = 4'096;  // Processes of one kind on one devic
 
 // The name of a function that NVML must have and this one lacks; null if there is none.
 const char* missing(void* library, Nvml::Functions& functions) {
-  if (!find_function(library, "nvmlInit_v2", functions.init)) return "nvmlInit_v2";
-  if (!find_function(library, "nvmlShutdown", functions.shutdown)) return "nvmlShutdown";
-  if (!find_function(library, "nvmlSystemGetDriverVersion", functions.driver_version))
-    return "nvmlSystemGetDriverVersion";
-  if (!find_function(library, "nvmlDeviceGetCount_v2", functions.count))
-    return "nvmlDeviceGetCount_v2";
-  if (!find_function(library, "nvmlDeviceGetHandleByIndex_v2", functions.device))
-    return "nvmlDeviceGetHandleByIndex_v2";
-  if (!find_function(library, "nvmlDeviceGetUUID", functions.uuid)) return "nvmlDeviceGetUUID";
-  if (!find_function(library, "nvmlDeviceGetName", functions.name)) return "nvmlDeviceGetName";
-  if (!find_function(library, "nvmlDeviceGetPciInfo_v3", functions.pci))
-    return "nvmlDeviceGetPciInfo_v3";
-  if (!find_function(library, "nvmlDeviceGetMemoryInfo", functions.memory))
-    return "nvmlDeviceGetMemoryInfo";
+  const char* lacking = nullptr;
+  const auto need = [&](const char* name, auto& function) {
+    if (!find_function(library, name, function) && lacking == nullptr) lacking = name;
+  };
+  need("nvmlInit_v2", functions.init);
+  need("nvmlShutdown", functions.shutdown);
+  need("nvmlSystemGetDriverVersion", functions.driver_version);
+  need("nvmlDeviceGetCount_v2", functions.count);
+  need("nvmlDeviceGetHandleByIndex_v2", functions.device);
+  need("nvmlDeviceGetUUID", functions.uuid);
+  need("nvmlDeviceGetName", functions.name);
+  need("nvmlDeviceGetPciInfo_v3", functions.pci);
+  need("nvmlDeviceGetMemoryInfo", functions.memory);
   // Not in drivers before 510, or not in a real one at all. Two versions have the same layout.
   (void)find_function(library, "nvmlDeviceGetMemoryInfo_v2", functions.memory_v2);
   if (!find_function(library, "nvmlDeviceGetComputeRunningProcesses_v3", functions.compute))
@@ -67,7 +66,7 @@ const char* missing(void* library, Nvml::Functions& functions) {
   (void)find_function(library, "nvmlDeviceGetTemperature", functions.temperature);
   (void)find_function(library, "nvmlDeviceGetPowerUsage", functions.power);
   (void)find_function(library, "berthSimulatedWorld", functions.simulated_world);
-  return nullptr;
+  return lacking;
 }
 
 Error not_loaded(const std::string& library) {
@@ -103,10 +102,19 @@ Error not_initialised(const std::string& library, nvml::Return result) {
   }
 }
 
-template <class Ask>
-NvmlAnswer<std::string> answered_text(Ask ask) {
+/// Of a function that writes one value behind its arguments; null: this driver does not have it.
+template <class T, class Function, class... Arguments>
+NvmlAnswer<T> answered(Function* function, Arguments... arguments) {
+  NvmlAnswer<T> answer{.result = nvml::kNotSupported};
+  if (function != nullptr) answer.result = function(arguments..., &answer.value);
+  return answer;
+}
+
+template <class Function, class... Arguments>
+NvmlAnswer<std::string> answered_text(Function* function, Arguments... arguments) {
   std::array<char, nvml::kTextMax> text{};
-  const nvml::Return result = ask(text.data(), static_cast<unsigned int>(text.size()));
+  const nvml::Return result =
+      function(arguments..., text.data(), static_cast<unsigned int>(text.size()));
   text.back() = '\0';
   return {result, text.data()};
 }
@@ -171,25 +179,19 @@ std::string Nvml::driver_version() const {
 }
 
 NvmlAnswer<std::uint32_t> Nvml::count() const {
-  NvmlAnswer<std::uint32_t> answer;
-  answer.result = functions_->count(&answer.value);
-  return answer;
+  return answered<std::uint32_t>(functions_->count);
 }
 
 NvmlAnswer<nvml::Device> Nvml::device(std::uint32_t index) const {
-  NvmlAnswer<nvml::Device> answer;
-  answer.result = functions_->device(index, &answer.value);
-  return answer;
+  return answered<nvml::Device>(functions_->device, index);
 }
 
 NvmlAnswer<std::string> Nvml::uuid(nvml::Device device) const {
-  return answered_text(
-      [&](char* text, unsigned int length) { return functions_->uuid(device, text, length); });
+  return answered_text(functions_->uuid, device);
 }
 
 NvmlAnswer<std::string> Nvml::name(nvml::Device device) const {
-  return answered_text(
-      [&](char* text, unsigned int length) { return functions_->name(device, text, length); });
+  return answered_text(functions_->name, device);
 }
 
 NvmlAnswer<std::string> Nvml::pci_bus(nvml::Device device) const {
@@ -245,24 +247,16 @@ NvmlAnswer<std::vector<ProcessFigure>> Nvml::compute_processes(nvml::Device devi
 }
 
 NvmlAnswer<nvml::Utilization> Nvml::utilization(nvml::Device device) const {
-  NvmlAnswer<nvml::Utilization> answer{.result = nvml::kNotSupported};
-  if (functions_->utilization != nullptr)
-    answer.result = functions_->utilization(device, &answer.value);
-  return answer;
+  return answered<nvml::Utilization>(functions_->utilization, device);
 }
 
 NvmlAnswer<std::uint32_t> Nvml::temperature(nvml::Device device) const {
   constexpr unsigned int kCore = 0;
-  NvmlAnswer<std::uint32_t> answer{.result = nvml::kNotSupported};
-  if (functions_->temperature != nullptr)
-    answer.result = functions_->temperature(device, kCore, &answer.value);
-  return answer;
+  return answered<std::uint32_t>(functions_->temperature, device, kCore);
 }
 
 NvmlAnswer<std::uint32_t> Nvml::power_milliwatts(nvml::Device device) const {
-  NvmlAnswer<std::uint32_t> answer{.result = nvml::kNotSupported};
-  if (functions_->power != nullptr) answer.result = functions_->power(device, &answer.value);
-  return answer;
+  return answered<std::uint32_t>(functions_->power, device);
 }
 
 }  // namespace berth::gpu
