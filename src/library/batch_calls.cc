@@ -39,30 +39,15 @@ Result<Batch::Options> batch_options(const berth_batch_options& given) {
   return options;
 }
 
-// Null where there is none; false, with the error set, where the handle is no good.
-bool find_session(berth_session handle,
-                  std::shared_ptr<Session>& found) {  // Its handle has it too.
-  if (handle == 0) return true;
-  found = Handles::of_process().find<Session>(handle);
-  return found != nullptr;
-}
-
-berth_status create_batch(berth_session session, const berth_batch_options* options,
-                          berth_batch* batch) {
+Ending create_batch(berth_session session, const berth_batch_options* options, berth_batch* batch) {
   if (batch == nullptr) return fail(BERTH_INVALID, "batch is null");
   *batch = 0;
-  const auto given = read_sized(options, "options");
-  if (!given.ok()) return fail(given.error());
-  auto read = batch_options(*given);
-  if (!read.ok()) return fail(read.error());
+  TRY(given, read_sized(options, "options"));
+  TRY(read, batch_options(given));
   std::shared_ptr<Session> found;  // The batch may outlive its handle.
   if (!find_session(session, found)) return BERTH_STALE;
-  const auto made = Batch::create(std::move(found), *std::move(read));
-  if (!made.ok()) return fail(made.error());
-  const auto handle = Handles::of_process().add(*made);
-  if (!handle.ok()) return fail(handle.error());
-  *batch = *handle;
-  return BERTH_OK;
+  TRY(made, Batch::create(std::move(found), std::move(read)));
+  return hand_out(std::move(made), batch);
 }
 
 berth_batch_plan plan_to_c(const Batch::Plan& plan) {
@@ -75,12 +60,10 @@ berth_batch_plan plan_to_c(const Batch::Plan& plan) {
 // Runs use(batch), and tells the plan that is then.
 template <class Use>
 berth_status with_batch(berth_batch handle, berth_batch_plan* plan, Use use) {
-  return guarded([&] {
-    const auto batch = Handles::of_process().find<Batch>(handle);
-    if (batch == nullptr) return berth_status{BERTH_STALE};
-    if (const Status sized = check_sized(plan, "plan"); !sized.ok()) return fail(sized.error());
-    const berth_status status = use(*batch);
-    write_sized(plan, plan_to_c(batch->current()));
+  return with<Batch>(handle, [&](Batch& batch) -> Ending {
+    TRY_STATUS(check_sized(plan, "plan"));
+    const berth_status status = use(batch);
+    write_sized(plan, plan_to_c(batch.current()));
     return status;
   });
 }
@@ -94,33 +77,31 @@ berth_status try_size(const berth_batch_search& search, std::uint64_t size) {
   }
 }
 
-berth_status find_size(berth_session session, const berth_batch_search* options,
-                       std::uint64_t* batch) {
+Ending find_size(berth_session session, const berth_batch_search* options, std::uint64_t* batch) {
   if (batch == nullptr) return fail(BERTH_INVALID, "batch is null");
   *batch = 0;
-  const auto given = read_sized(options, "search");
-  if (!given.ok()) return fail(given.error());
-  const double margin = given->margin == 0 ? kMargin : given->margin;
-  const double factor = given->factor == 0 ? kFactor : given->factor;
+  TRY(given, read_sized(options, "search"));
+  const double margin = given.margin == 0 ? kMargin : given.margin;
+  const double factor = given.factor == 0 ? kFactor : given.factor;
   if (!(margin > 0 && margin < 1)) return fail(BERTH_INVALID, "margin is above 0 and below 1");
   if (!(factor > 0)) return fail(BERTH_INVALID, "factor is above 0");
   std::shared_ptr<Session> found;  // Its handle may be closed meanwhile.
   if (!find_session(session, found)) return BERTH_STALE;
   const std::optional<Bytes> free =
-      found == nullptr ? std::nullopt : free_for_us(*found, given->device);
+      found == nullptr ? std::nullopt : free_for_us(*found, given.device);
   const std::uint64_t guess = vram::first_guess({.free = free.value_or(Bytes{}),
-                                                 .overhead = {given->overhead_bytes},
-                                                 .model = {given->model_bytes},
+                                                 .overhead = {given.overhead_bytes},
+                                                 .model = {given.model_bytes},
                                                  .factor = factor});
   vram::BatchSearch search({.guess = guess,
-                            .max = given->batch_max == 0 ? kSearchMax : given->batch_max,
+                            .max = given.batch_max == 0 ? kSearchMax : given.batch_max,
                             .margin = margin});
-  if (given->trial == nullptr) {
+  if (given.trial == nullptr) {
     *batch = search.next().value_or(1);
     return BERTH_OK;
   }
   while (const auto size = search.next()) {
-    const berth_status tried = try_size(*given, *size);
+    const berth_status tried = try_size(given, *size);
     if (tried != BERTH_OK && tried != BERTH_OUT_OF_MEMORY) {
       return fail(BERTH_CALLBACK, "the trial with a batch of " + std::to_string(*size) +
                                       " failed, and not for want of memory");
@@ -140,42 +121,43 @@ berth_status find_size(berth_session session, const berth_batch_search* options,
 }  // namespace
 }  // namespace berth::library
 
+using berth::library::Batch;
+using berth::library::fail;
+using berth::library::guarded;
+using berth::library::with_batch;
+
 extern "C" {
 
 berth_status berth_batch_create(berth_session session, const berth_batch_options* options,
                                 berth_batch* batch) {
-  return berth::library::guarded(
-      [=] { return berth::library::create_batch(session, options, batch); });
+  return guarded([=] { return berth::library::create_batch(session, options, batch); });
 }
 
 berth_status berth_batch_destroy(berth_batch batch) {
-  return berth::library::guarded(
-      [=] { return berth::library::Handles::of_process().close<berth::library::Batch>(batch); });
+  return berth::library::close_handle<Batch>(batch);
 }
 
 berth_status berth_batch_current(berth_batch batch, berth_batch_plan* plan) {
-  return berth::library::with_batch(batch, plan, [](berth::library::Batch&) { return BERTH_OK; });
+  return with_batch(batch, plan, [](Batch&) { return BERTH_OK; });
 }
 
 berth_status berth_batch_out_of_memory(berth_batch batch, berth_batch_plan* plan) {
-  return berth::library::with_batch(batch, plan, [](berth::library::Batch& found) {
+  return with_batch(batch, plan, [](Batch& found) {
     const auto next = found.out_of_memory();
-    if (next.ok()) return berth_status{BERTH_OK};
-    return berth::library::fail(BERTH_OUT_OF_MEMORY, next.error().message);
+    return next.ok() ? BERTH_OK : fail(BERTH_OUT_OF_MEMORY, next.error().message);
   });
 }
 
 berth_status berth_batch_step_done(berth_batch batch, berth_batch_plan* plan) {
-  return berth::library::with_batch(batch, plan, [](berth::library::Batch& found) {
+  return with_batch(batch, plan, [](Batch& found) {
     const auto done = found.step_done();
-    return done.ok() ? berth_status{BERTH_OK}
-                     : berth::library::fail(BERTH_IO, done.error().message);
+    return done.ok() ? BERTH_OK : fail(BERTH_IO, done.error().message);
   });
 }
 
 berth_status berth_find_batch_size(berth_session session, const berth_batch_search* search,
                                    uint64_t* batch) {
-  return berth::library::guarded([=] { return berth::library::find_size(session, search, batch); });
+  return guarded([=] { return berth::library::find_size(session, search, batch); });
 }
 
 }  // extern "C"

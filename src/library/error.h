@@ -3,6 +3,9 @@
 // leaves one. Any thread; each has its own last error.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -19,11 +22,23 @@ berth_status fail(berth_status status, std::string_view text);
 berth_status fail(const Error& error);
 const char* last_error();
 
-/// Runs the body of a C function, which returns a berth_status.
+/// How a C function ends. The text of an error is left for this thread.
+class Ending {
+ public:
+  Ending(berth_status status) : status_(status) {}
+  Ending(const Error& error) : status_(fail(error)) {}
+  Ending(const Status& done) : status_(done.ok() ? BERTH_OK : fail(done.error())) {}
+  berth_status status() const { return status_; }
+
+ private:
+  berth_status status_;
+};
+
+/// Runs the body of a C function, which returns an Ending.
 template <class Body>
 berth_status guarded(Body body) {
   try {
-    return body();
+    return Ending(body()).status();
   } catch (const std::bad_alloc&) {
     return fail(BERTH_OUT_OF_MEMORY, "there is no memory left");
   } catch (const std::exception& exception) {
@@ -52,6 +67,13 @@ Result<T> read_sized(const T* from, const char* name) {
   return read;
 }
 
+/// The same where it may be null: then all of it is 0.
+template <class T>
+Result<T> read_optional(const T* from, const char* name) {
+  if (from == nullptr) return T{};
+  return read_sized(from, name);
+}
+
 /// Checks that a structure can be filled.
 template <class T>
 Status check_sized(const T* to, const char* name) {
@@ -61,13 +83,22 @@ Status check_sized(const T* to, const char* name) {
                                    ", and not sizeof, " + std::to_string(sizeof(T))};
 }
 
-/// Fills it; fields of a later version are 0.
+/// Fills it, which ends well; fields of a later version are 0.
 template <class T>
-void write_sized(T* to, T value) {
+berth_status write_sized(T* to, T value) {
   const std::uint32_t size = to->size;
   std::memset(reinterpret_cast<unsigned char*>(to), 0, size);
   value.size = size;
   std::memcpy(to, &value, sizeof(T));
+  return BERTH_OK;
+}
+
+/// As much of it as there is room for.
+template <std::size_t kSize>
+void copy_text(char (&to)[kSize], std::string_view from) {
+  const std::size_t length = std::min(from.size(), kSize - 1);
+  std::copy_n(from.data(), length, to);
+  to[length] = '\0';
 }
 
 }  // namespace berth::library

@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/result.h"
 #include "berth/berth.h"
+#include "library/error.h"
 
 namespace berth::library {
 
@@ -59,5 +61,28 @@ class Handles {
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::shared_ptr<void>> open_;  // By number; shared as find() says.
 };
+
+/// Runs the body of a C function about what the handle stands for.
+template <class T, class Body>
+berth_status with(std::uint64_t handle, Body body) {
+  return guarded([&]() -> Ending {
+    const auto found = Handles::of_process().find<T>(handle);
+    return found == nullptr ? Ending(BERTH_STALE) : Ending(body(*found));
+  });
+}
+
+/// Gives the program a handle of it.
+template <class T>
+Ending hand_out(std::shared_ptr<T> object, std::uint64_t* handle) {  // See find().
+  TRY(added, Handles::of_process().add(std::move(object)));
+  *handle = added;
+  return BERTH_OK;
+}
+
+/// Takes it back.
+template <class T>
+berth_status close_handle(std::uint64_t handle) {
+  return guarded([=] { return Handles::of_process().close<T>(handle); });
+}
 
 }  // namespace berth::library

@@ -29,46 +29,36 @@ Figure budget_left(const Measured& measured) {
   return {saturating_sub(*measured.budget.bytes, *used.bytes), used.at, used.source};
 }
 
-berth_status has_room(berth_session session, std::uint32_t device, std::uint64_t bytes,
-                      std::uint64_t age_max_ns, berth_room* room) {
-  const auto found = Handles::of_process().find<Session>(session);
-  if (found == nullptr) return BERTH_STALE;
-  if (const Status sized = check_sized(room, "room"); !sized.ok()) return fail(sized.error());
-  if (found->device_count() > 0 && found->device(device) == nullptr) {
-    return fail(BERTH_NOT_FOUND, "there is no device " + std::to_string(device) +
-                                     ": this process sees " +
-                                     std::to_string(found->device_count()));
+Ending has_room(Session& session, std::uint32_t device, Bytes bytes, Duration age_max,
+                berth_room* room) {
+  TRY_STATUS(check_sized(room, "room"));
+  if (session.device_count() > 0 && session.device(device) == nullptr) {
+    return session.no_device(device);
   }
-  constexpr auto kLongest = static_cast<std::uint64_t>(Duration::max().ns);
-  const Measured measured =
-      found->measure(device, {static_cast<std::int64_t>(std::min(age_max_ns, kLongest))});
+  const Measured measured = session.measure(device, age_max);
   const Figure left = budget_left(measured);
   const auto too_little = [&](const Figure& figure) {
-    return figure.bytes && *figure.bytes < Bytes{bytes};
+    return figure.bytes && *figure.bytes < bytes;
   };
-  const bool all_known = measured.free.bytes && (left.bytes || !found->has_lease());
+  const bool all_known = measured.free.bytes && (left.bytes || !session.has_lease());
   const Instant now = os::PosixClock().now();
   berth_room out{};
   out.answer = all_known ? BERTH_ROOM_YES : BERTH_ROOM_UNKNOWN;
   if (too_little(measured.free) || too_little(left)) out.answer = BERTH_ROOM_NO;
   out.device_free = to_c(measured.free, now);
   out.budget_left = to_c(left, now);
-  write_sized(room, out);
-  return BERTH_OK;
+  return write_sized(room, out);
 }
 
-// A word of the caller's, or the first there is; false, with the error set, where it is none.
+// A word of the caller's, or the first there is.
 template <HasWords Enum>
-bool read_word(const char* given, const char* name, Enum& word) {
-  if (given == nullptr) return true;
+Status read_word(const char* given, const char* name, Enum& word) {
+  if (given == nullptr) return Unit{};
   const std::optional<Enum> parsed = parse_word<Enum>(given);
-  if (!parsed) {
-    (void)fail(BERTH_INVALID,
-               std::string(name) + " must be " + choices<Enum>() + ", not '" + given + "'");
-    return false;
-  }
-  word = *parsed;
-  return true;
+  word = parsed.value_or(word);
+  if (parsed) return Unit{};
+  return Error{Errc::kInvalid,
+               std::string(name) + " must be " + choices<Enum>() + ", not '" + given + "'"};
 }
 
 berth_estimate estimate_to_c(const estimate::Estimate& from) {
@@ -87,17 +77,10 @@ berth_estimate estimate_to_c(const estimate::Estimate& from) {
   return out;
 }
 
-berth_status estimate_for(const char* config_json, std::uint64_t parameters,
-                          const berth_training* training, berth_estimate* estimate) {
-  berth_training given{};
-  if (training != nullptr) {
-    const auto read = read_sized(training, "training");
-    if (!read.ok()) return fail(read.error());
-    given = *read;
-  }
-  if (const Status sized = check_sized(estimate, "estimate"); !sized.ok()) {
-    return fail(sized.error());
-  }
+Ending estimate_for(const char* config_json, std::uint64_t parameters,
+                    const berth_training* training, berth_estimate* estimate) {
+  TRY(given, read_optional(training, "training"));
+  TRY_STATUS(check_sized(estimate, "estimate"));
   if (given.batch > kBatchAtOnceMax || given.sequence > kSequenceMax) {
     return fail(BERTH_INVALID, "at most " + std::to_string(kBatchAtOnceMax) + " sequences of " +
                                    std::to_string(kSequenceMax) + " tokens can be estimated");
@@ -106,36 +89,35 @@ berth_status estimate_for(const char* config_json, std::uint64_t parameters,
   if (given.batch > 0) wish.batch = given.batch;
   if (given.sequence > 0) wish.sequence = given.sequence;
   if (given.checkpointing != 0) wish.checkpointing = estimate::Checkpointing::kLayers;
-  if (!read_word(given.precision, "precision", wish.precision) ||
-      !read_word(given.optimizer, "optimizer", wish.optimizer) ||
-      !read_word(given.attention, "attention", wish.attention)) {
-    return BERTH_INVALID;
-  }
+  TRY_STATUS(read_word(given.precision, "precision", wish.precision));
+  TRY_STATUS(read_word(given.optimizer, "optimizer", wish.optimizer));
+  TRY_STATUS(read_word(given.attention, "attention", wish.attention));
   if (config_json == nullptr) {
     if (parameters == 0) return fail(BERTH_INVALID, "neither a config nor parameters are given");
-    write_sized(estimate, estimate_to_c(estimate::estimate_states(parameters, wish)));
-    return BERTH_OK;
+    return write_sized(estimate, estimate_to_c(estimate::estimate_states(parameters, wish)));
   }
-  const auto shape = estimate::parse_model_config(config_json);
-  if (!shape.ok()) return fail(shape.error());
-  berth_estimate out = estimate_to_c(estimate::estimate_training(*shape, wish));
+  TRY(shape, estimate::parse_model_config(config_json));
+  berth_estimate out = estimate_to_c(estimate::estimate_training(shape, wish));
   out.layers_known = 1;
   if (given.room_bytes > 0) {
-    out.largest_batch = estimate::largest_batch(*shape, wish, Bytes{given.room_bytes});
+    out.largest_batch = estimate::largest_batch(shape, wish, Bytes{given.room_bytes});
   }
-  write_sized(estimate, out);
-  return BERTH_OK;
+  return write_sized(estimate, out);
 }
 
 }  // namespace
 }  // namespace berth::library
 
+using berth::library::Session;
+
 extern "C" {
 
 berth_status berth_has_room(berth_session session, uint32_t device, uint64_t bytes,
                             uint64_t age_max_ns, berth_room* room) {
-  return berth::library::guarded(
-      [=] { return berth::library::has_room(session, device, bytes, age_max_ns, room); });
+  return berth::library::with<Session>(session, [=](Session& found) {
+    const berth::Duration age_max = berth::library::age_of(age_max_ns);
+    return berth::library::has_room(found, device, {bytes}, age_max, room);
+  });
 }
 
 berth_status berth_estimate_training(const char* config_json, uint64_t parameters,

@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <utility>
 
 #include "base/checked.h"
+#include "library/handles.h"
 #include "os/unique_fd.h"
 
 namespace berth::library {
@@ -86,6 +88,11 @@ std::size_t Session::device_count() const {
 
 const SeenDevice* Session::device(std::size_t index) const {
   return devices_ && index < devices_->seen().size() ? &devices_->seen()[index] : nullptr;
+}
+
+Error Session::no_device(std::size_t index) const {
+  return {Errc::kNotFound, "there is no device " + std::to_string(index) + ": this process sees " +
+                               std::to_string(device_count())};
 }
 
 Measured Session::measure(std::size_t device, Duration age_max) {
@@ -197,6 +204,17 @@ berth_figure to_c(const Figure& figure, Instant now) {
   sent.age_ns = now > figure.at ? static_cast<std::uint64_t>((now - figure.at).ns) : 0;
   sent.source = figure.source;
   return sent;
+}
+
+Duration age_of(std::uint64_t ns) {
+  constexpr auto kLongest = static_cast<std::uint64_t>(Duration::max().ns);
+  return {static_cast<std::int64_t>(std::min(ns, kLongest))};
+}
+
+bool find_session(berth_session handle, std::shared_ptr<Session>& found) {  // As the header says.
+  if (handle == 0) return true;
+  found = Handles::of_process().find<Session>(handle);
+  return found != nullptr;
 }
 
 }  // namespace berth::library

@@ -45,6 +45,8 @@ class Session {
 
   std::size_t device_count() const;
   const SeenDevice* device(std::size_t index) const;
+  /// That there is no such device; kNotFound.
+  Error no_device(std::size_t index) const;
   std::uint64_t lease_number() const { return lease_ ? lease_->number : 0; }
   bool has_lease() const { return lease_.has_value(); }
   /// It was acquired by this process, which may give it back.
@@ -97,5 +99,11 @@ std::optional<Bytes> host_memory_used();
 
 /// How callers see it.
 berth_figure to_c(const Figure& figure, Instant now);
+
+/// What a caller gives in nanoseconds, as long as it can be.
+Duration age_of(std::uint64_t ns);
+
+/// Null where the handle is 0; false, with the error set, where it is no good.
+bool find_session(berth_session handle, std::shared_ptr<Session>& found);  // Its handle has it too.
 
 }  // namespace berth::library

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of sessions and measurement. Any thread.
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -38,95 +37,17 @@ Say say_of(const berth_session_options& options) {
   };
 }
 
-template <std::size_t kSize>
-void copy_name(char (&to)[kSize], const std::string& from) {
-  const std::size_t length = std::min(from.size(), kSize - 1);
-  std::copy_n(from.data(), length, to);
-  to[length] = '\0';
-}
-
-berth_status attach(const berth_session_options* options, berth_session* session) {
-  if (session == nullptr) return fail(BERTH_INVALID, "session is null");
-  *session = 0;
-  berth_session_options read{};
-  if (options != nullptr) {
-    const auto given = read_sized(options, "options");
-    if (!given.ok()) return fail(given.error());
-    read = *given;
-  }
-  const auto handle = Handles::of_process().add(std::make_shared<Session>(say_of(read)));
-  if (!handle.ok()) return fail(handle.error());
-  *session = *handle;
-  return BERTH_OK;
-}
-
-berth_status describe(berth_session session, berth_session_facts* facts) {
-  const auto found = Handles::of_process().find<Session>(session);
-  if (found == nullptr) return BERTH_STALE;
-  if (const Status sized = check_sized(facts, "facts"); !sized.ok()) return fail(sized.error());
-  berth_session_facts out{};
-  if (found->has_lease()) out.flags |= BERTH_HAS_LEASE;
-  if (found->has_driver()) out.flags |= BERTH_HAS_DRIVER;
-  if (found->simulated()) out.flags |= BERTH_SIMULATED;
-  out.lease = found->lease_number();
-  out.device_count = static_cast<std::uint32_t>(found->device_count());
-  write_sized(facts, out);
-  return BERTH_OK;
-}
-
-berth_status no_device(std::uint32_t device, const Session& session) {
-  return fail(BERTH_NOT_FOUND, "there is no device " + std::to_string(device) +
-                                   ": this process sees " + std::to_string(session.device_count()));
-}
-
-berth_status describe_device(berth_session session, std::uint32_t device,
-                             berth_device_facts* facts) {
-  const auto found = Handles::of_process().find<Session>(session);
-  if (found == nullptr) return BERTH_STALE;
-  if (const Status sized = check_sized(facts, "facts"); !sized.ok()) return fail(sized.error());
-  const SeenDevice* seen = found->device(device);
-  if (seen == nullptr) return no_device(device, *found);
-  berth_device_facts out{};
-  out.driver_index = seen->driver_index;
-  out.total_bytes = seen->total.value;
-  copy_name(out.uuid, seen->uuid);
-  copy_name(out.name, seen->name);
-  write_sized(facts, out);
-  return BERTH_OK;
-}
-
-berth_status measure(berth_session session, std::uint32_t device, std::uint64_t age_max_ns,
-                     berth_measurement* measurement) {
-  const auto found = Handles::of_process().find<Session>(session);
-  if (found == nullptr) return BERTH_STALE;
-  if (const Status sized = check_sized(measurement, "measurement"); !sized.ok()) {
-    return fail(sized.error());
-  }
-  // Without any device all that is asked about one is unknown, and the host's memory is not.
-  if (found->device_count() > 0 && found->device(device) == nullptr) {
-    return no_device(device, *found);
-  }
-  constexpr auto kLongest = static_cast<std::uint64_t>(Duration::max().ns);
-  const Duration age_max = {static_cast<std::int64_t>(std::min(age_max_ns, kLongest))};
-  const Measured measured = found->measure(device, age_max);
-  const Instant now = os::PosixClock().now();
-  berth_measurement out{};
-  out.device = device;
-  out.device_total = to_c(measured.total, now);
-  out.device_used = to_c(measured.used, now);
-  out.device_free = to_c(measured.free, now);
-  out.process_used = to_c(measured.own, now);
-  out.lease_used = to_c(measured.lease_used, now);
-  out.lease_budget = to_c(measured.budget, now);
-  out.host_used = to_c(found->host_used(age_max), now);
-  write_sized(measurement, out);
-  return BERTH_OK;
-}
-
 }  // namespace
 }  // namespace berth::library
 
+using berth::library::check_sized;
+using berth::library::copy_text;
+using berth::library::Ending;
 using berth::library::guarded;
+using berth::library::Session;
+using berth::library::to_c;
+using berth::library::with;
+using berth::library::write_sized;
 
 extern "C" {
 
@@ -153,27 +74,66 @@ const char* berth_last_error(void) {
 }
 
 berth_status berth_attach(const berth_session_options* options, berth_session* session) {
-  return guarded([=] { return berth::library::attach(options, session); });
-}
-
-berth_status berth_detach(berth_session session) {
-  return guarded([=] {
-    return berth::library::Handles::of_process().close<berth::library::Session>(session);
+  return guarded([=]() -> Ending {
+    if (session == nullptr) return berth::library::fail(BERTH_INVALID, "session is null");
+    *session = 0;
+    TRY(given, berth::library::read_optional(options, "options"));
+    return hand_out(std::make_shared<Session>(berth::library::say_of(given)), session);
   });
 }
 
+berth_status berth_detach(berth_session session) {
+  return berth::library::close_handle<Session>(session);
+}
+
 berth_status berth_session_describe(berth_session session, berth_session_facts* facts) {
-  return guarded([=] { return berth::library::describe(session, facts); });
+  return with<Session>(session, [=](const Session& found) -> Ending {
+    TRY_STATUS(check_sized(facts, "facts"));
+    berth_session_facts out{};
+    if (found.has_lease()) out.flags |= BERTH_HAS_LEASE;
+    if (found.has_driver()) out.flags |= BERTH_HAS_DRIVER;
+    if (found.simulated()) out.flags |= BERTH_SIMULATED;
+    out.lease = found.lease_number();
+    out.device_count = static_cast<std::uint32_t>(found.device_count());
+    return write_sized(facts, out);
+  });
 }
 
 berth_status berth_device_describe(berth_session session, uint32_t device,
                                    berth_device_facts* facts) {
-  return guarded([=] { return berth::library::describe_device(session, device, facts); });
+  return with<Session>(session, [=](const Session& found) -> Ending {
+    TRY_STATUS(check_sized(facts, "facts"));
+    const auto* seen = found.device(device);
+    if (seen == nullptr) return found.no_device(device);
+    berth_device_facts out{};
+    out.driver_index = seen->driver_index;
+    out.total_bytes = seen->total.value;
+    copy_text(out.uuid, seen->uuid);
+    copy_text(out.name, seen->name);
+    return write_sized(facts, out);
+  });
 }
 
 berth_status berth_measure(berth_session session, uint32_t device, uint64_t age_max_ns,
                            berth_measurement* measurement) {
-  return guarded([=] { return berth::library::measure(session, device, age_max_ns, measurement); });
+  return with<Session>(session, [=](Session& found) -> Ending {
+    TRY_STATUS(check_sized(measurement, "measurement"));
+    // Without any device all that is asked about one is unknown, and the host's memory is not.
+    if (found.device_count() > 0 && found.device(device) == nullptr) return found.no_device(device);
+    const berth::Duration age_max = berth::library::age_of(age_max_ns);
+    const berth::library::Measured measured = found.measure(device, age_max);
+    const berth::Instant now = berth::os::PosixClock().now();
+    berth_measurement out{};
+    out.device = device;
+    out.device_total = to_c(measured.total, now);
+    out.device_used = to_c(measured.used, now);
+    out.device_free = to_c(measured.free, now);
+    out.process_used = to_c(measured.own, now);
+    out.lease_used = to_c(measured.lease_used, now);
+    out.lease_budget = to_c(measured.budget, now);
+    out.host_used = to_c(found.host_used(age_max), now);
+    return write_sized(measurement, out);
+  });
 }
 
 }  // extern "C"

@@ -18,45 +18,15 @@ namespace {
 
 constexpr std::size_t kNameMax = sizeof(berth_phase_mark::name) - 1;
 
-// Runs use(manager) for the manager of that handle.
-template <class Use>
-berth_status with(berth_vram_manager handle, Use use) {
-  return guarded([&] {
-    const auto manager = Handles::of_process().find<VramManager>(handle);
-    return manager == nullptr ? berth_status{BERTH_STALE} : use(*manager);
-  });
-}
-
-berth_status create(berth_session session, const berth_vram_options* options,
-                    berth_vram_manager* manager) {
+Ending create(berth_session session, const berth_vram_options* options,
+              berth_vram_manager* manager) {
   if (manager == nullptr) return fail(BERTH_INVALID, "manager is null");
   *manager = 0;
-  berth_vram_options read{};
-  if (options != nullptr) {
-    const auto given = read_sized(options, "options");
-    if (!given.ok()) return fail(given.error());
-    read = *given;
-  }
-  // The manager may outlive the session's handle.
-  std::shared_ptr<Session> found;
-  if (session != 0) {
-    found = Handles::of_process().find<Session>(session);
-    if (found == nullptr) return BERTH_STALE;
-  }
-  const auto made = VramManager::create(std::move(found), read);
-  if (!made.ok()) return fail(made.error());
-  const auto handle = Handles::of_process().add(*made);
-  if (!handle.ok()) return fail(handle.error());
-  *manager = *handle;
-  return BERTH_OK;
-}
-
-// Of an output: its size is seen to before anything is done that cannot be told.
-template <class T, class Fill>
-berth_status fill(T* to, const char* name, Fill value) {
-  if (const Status sized = check_sized(to, name); !sized.ok()) return fail(sized.error());
-  write_sized(to, value());
-  return BERTH_OK;
+  TRY(read, read_optional(options, "options"));
+  std::shared_ptr<Session> found;  // The manager may outlive its handle.
+  if (!find_session(session, found)) return BERTH_STALE;
+  TRY(made, VramManager::create(std::move(found), read));
+  return hand_out(std::move(made), manager);
 }
 
 berth_phase_mark to_c(const vram::Phase& phase) {
@@ -112,11 +82,13 @@ berth_status status_line(VramManager& manager, char* text, std::size_t capacity,
 }  // namespace
 }  // namespace berth::library
 
+using berth::library::check_sized;
+using berth::library::Ending;
 using berth::library::fail;
-using berth::library::fill;
-using berth::library::read_sized;
+using berth::library::read_optional;
 using berth::library::VramManager;
 using berth::library::with;
+using berth::library::write_sized;
 
 extern "C" {
 
@@ -126,58 +98,46 @@ berth_status berth_vram_manager_create(berth_session session, const berth_vram_o
 }
 
 berth_status berth_vram_manager_destroy(berth_vram_manager manager) {
-  return berth::library::guarded(
-      [=] { return berth::library::Handles::of_process().close<VramManager>(manager); });
+  return berth::library::close_handle<VramManager>(manager);
 }
 
 berth_status berth_vram_manager_set_provider(berth_vram_manager manager,
                                              const berth_provider* provider) {
-  return with(manager, [=](VramManager& found) {
-    if (provider == nullptr) {
-      found.set_provider({});
-      return berth_status{BERTH_OK};
-    }
-    const auto given = read_sized(provider, "provider");
-    if (!given.ok()) return fail(given.error());
-    found.set_provider(*given);
-    return berth_status{BERTH_OK};
+  return with<VramManager>(manager, [=](VramManager& found) -> Ending {
+    TRY(given, read_optional(provider, "provider"));
+    found.set_provider(given);
+    return BERTH_OK;
   });
 }
 
 berth_status berth_vram_manager_set_callbacks(berth_vram_manager manager,
                                               const berth_vram_callbacks* callbacks) {
-  return with(manager, [=](VramManager& found) {
-    if (callbacks == nullptr) {
-      found.set_callbacks({});
-      return berth_status{BERTH_OK};
-    }
-    const auto given = read_sized(callbacks, "callbacks");
-    if (!given.ok()) return fail(given.error());
-    found.set_callbacks(*given);
-    return berth_status{BERTH_OK};
+  return with<VramManager>(manager, [=](VramManager& found) -> Ending {
+    TRY(given, read_optional(callbacks, "callbacks"));
+    found.set_callbacks(given);
+    return BERTH_OK;
   });
 }
 
 berth_status berth_vram_manager_step(berth_vram_manager manager, berth_vram_report* report) {
-  return with(manager, [=](VramManager& found) {
+  return with<VramManager>(manager, [=](VramManager& found) -> Ending {
     berth_vram_report out{};
     if (report == nullptr) return found.step(out);
-    if (const auto sized = berth::library::check_sized(report, "report"); !sized.ok()) {
-      return fail(sized.error());
-    }
+    TRY_STATUS(check_sized(report, "report"));
     const berth_status status = found.step(out);
-    berth::library::write_sized(report, out);
+    write_sized(report, out);
     return status;
   });
 }
 
 berth_status berth_vram_manager_answer(berth_vram_manager manager, uint32_t action,
                                        int32_t outcome) {
-  return with(manager, [=](VramManager& found) { return found.answer(action, outcome); });
+  return with<VramManager>(manager,
+                           [=](VramManager& found) { return found.answer(action, outcome); });
 }
 
 berth_status berth_vram_manager_cleanup(berth_vram_manager manager, uint64_t* freed_bytes) {
-  return with(manager, [=](VramManager& found) {
+  return with<VramManager>(manager, [=](VramManager& found) {
     std::uint64_t freed = 0;
     const berth_status status = found.cleanup(freed);
     if (freed_bytes != nullptr) *freed_bytes = freed;
@@ -187,22 +147,21 @@ berth_status berth_vram_manager_cleanup(berth_vram_manager manager, uint64_t* fr
 
 berth_status berth_vram_manager_measure(berth_vram_manager manager, uint64_t age_max_ns,
                                         berth_measurement* measurement) {
-  return with(manager, [=](VramManager& found) {
-    constexpr auto kLongest = static_cast<std::uint64_t>(berth::Duration::max().ns);
-    const berth::Duration age_max = {static_cast<std::int64_t>(std::min(age_max_ns, kLongest))};
-    return fill(measurement, "measurement", [&] { return found.measure(age_max); });
+  return with<VramManager>(manager, [=](VramManager& found) -> Ending {
+    TRY_STATUS(check_sized(measurement, "measurement"));
+    return write_sized(measurement, found.measure(berth::library::age_of(age_max_ns)));
   });
 }
 
 berth_status berth_vram_manager_count_copy(berth_vram_manager manager, uint64_t bytes) {
-  return with(manager, [=](VramManager& found) {
+  return with<VramManager>(manager, [=](VramManager& found) {
     found.count_copy({bytes});
-    return berth_status{BERTH_OK};
+    return BERTH_OK;
   });
 }
 
 berth_status berth_vram_manager_phase(berth_vram_manager manager, const char* name) {
-  return with(manager, [=](VramManager& found) {
+  return with<VramManager>(manager, [=](VramManager& found) {
     if (name == nullptr) return fail(BERTH_INVALID, "name is null");
     const std::string_view text = name;
     if (text.empty() || text.size() > berth::library::kNameMax) {
@@ -214,33 +173,31 @@ berth_status berth_vram_manager_phase(berth_vram_manager manager, const char* na
 
 berth_status berth_vram_manager_phases(berth_vram_manager manager, berth_phase_mark* marks,
                                        size_t mark_size, uint32_t capacity, uint32_t* count) {
-  return with(manager, [=](VramManager& found) {
+  return with<VramManager>(manager, [=](VramManager& found) {
     return berth::library::phases(found, marks, mark_size, capacity, count);
   });
 }
 
 berth_status berth_vram_manager_counts(berth_vram_manager manager, berth_vram_counts* counts) {
-  return with(manager, [=](VramManager& found) {
-    return fill(counts, "counts", [&] { return found.counts(); });
+  return with<VramManager>(manager, [=](VramManager& found) -> Ending {
+    TRY_STATUS(check_sized(counts, "counts"));
+    return write_sized(counts, found.counts());
   });
 }
 
 berth_status berth_vram_manager_status_line(berth_vram_manager manager, char* text, size_t capacity,
                                             size_t* needed) {
-  return with(manager, [=](VramManager& found) {
+  return with<VramManager>(manager, [=](VramManager& found) {
     return berth::library::status_line(found, text, capacity, needed);
   });
 }
 
 berth_status berth_vram_manager_next_event(berth_vram_manager manager, berth_event* event) {
-  return with(manager, [=](VramManager& found) {
-    if (const auto sized = berth::library::check_sized(event, "event"); !sized.ok()) {
-      return fail(sized.error());
-    }
+  return with<VramManager>(manager, [=](VramManager& found) -> Ending {
+    TRY_STATUS(check_sized(event, "event"));
     const auto next = found.next_event();
     if (!next) return fail(BERTH_NOT_FOUND, "there is no further event");
-    berth::library::write_sized(event, berth::library::to_c(*next));
-    return berth_status{BERTH_OK};
+    return write_sized(event, berth::library::to_c(*next));
   });
 }
 

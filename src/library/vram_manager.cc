@@ -10,11 +10,9 @@ namespace berth::library {
 namespace {
 
 constexpr Duration kSampleEvery = milliseconds(100);
-constexpr std::int64_t kLongest = Duration::max().ns;
 
 Duration duration_of(std::uint64_t ns, Duration otherwise) {
-  if (ns == 0) return otherwise;
-  return {static_cast<std::int64_t>(std::min<std::uint64_t>(ns, kLongest))};
+  return ns == 0 ? otherwise : age_of(ns);
 }
 
 vram::Limit limit_of(std::uint64_t bytes, double share, vram::Limit otherwise) {
@@ -73,13 +71,6 @@ Bytes freed_between(std::optional<Bytes> before, std::optional<Bytes> after) {
   return before && after ? saturating_sub(*before, *after) : Bytes{};
 }
 
-template <std::size_t kSize>
-void copy_text(char (&to)[kSize], const std::string& from) {
-  const std::size_t length = std::min(from.size(), kSize - 1);
-  std::copy_n(from.data(), length, to);
-  to[length] = '\0';
-}
-
 }  // namespace
 
 // One thread's turn: a step, a cleanup. Ends when it dies.
@@ -115,9 +106,7 @@ Result<std::shared_ptr<VramManager>> VramManager::create(  // As handles are, sh
   TRY(settings, settings_of(options));
   if (session != nullptr && session->device_count() > 0 &&
       options.device >= session->device_count()) {
-    return Error{Errc::kInvalid, "there is no device " + std::to_string(options.device) +
-                                     ": this process sees " +
-                                     std::to_string(session->device_count())};
+    return Error{Errc::kInvalid, session->no_device(options.device).message};
   }
   // A handle shares it with a call that is under way.
   return std::make_shared<VramManager>(std::move(session), options, settings);
