@@ -31,20 +31,22 @@ using Slot = std::variant<
     std::optional<std::uint32_t>*, std::optional<alerts::Expression>*, std::optional<Bytes>*,
     std::optional<Duration>*, std::optional<DefaultVram>*, std::optional<Priority>*>;
 
+inline constexpr std::uint64_t kNoMax = std::numeric_limits<std::uint64_t>::max();
+
 struct Key {
   enum class Text : std::uint8_t { kLine, kAbsolutePath, kUrl };
 
   /// Dotted; '*' stands for a name of the user's choice. What begins with kProject is for the file
   /// of a project, where that beginning is left out.
   std::string_view path;
-  std::string_view former = {};  // The path before it was renamed: still read, and said.
+  std::string_view doc;
   /// `name` stands for '*'.
   Slot (*slot)(Config& config, const std::string& name);
-  std::string_view doc;
   // Of the value: a number, bytes, nanoseconds; of text and tables the length.
   std::uint64_t min = 0;
-  std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t max = kNoMax;
   Text text = Text::kLine;
+  std::string_view former = {};      // The path before it was renamed: still read, and said.
   Cause cause = Cause::kOverBudget;  // Of a ladder: what it is for.
 };
 
