@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/check.h"
 #include "base/fnv1a.h"
 #include "base/quantity.h"
+#include "base/words.h"
 
 namespace berth::server {
 namespace {
@@ -68,73 +68,45 @@ std::uint64_t line_of(const FitView& fit) {
   return line.value();
 }
 
-std::string_view word_of(core::LeaseEvent news) {
-  switch (news) {
-    case core::LeaseEvent::kGranted:
-      return "granted";
-    case core::LeaseEvent::kEnded:
-      return "ended";
-    case core::LeaseEvent::kParked:
-      return "parked";
-    case core::LeaseEvent::kUnparked:
-      return "unparked";
-    case core::LeaseEvent::kResized:
-      return "resized";
-    case core::LeaseEvent::kOverBudget:
-      return "over_budget";
-    case core::LeaseEvent::kInBudget:
-      return "in_budget";
-    case core::LeaseEvent::kFull:
-      return "full";
-    case core::LeaseEvent::kNotFull:
-      return "not_full";
-    case core::LeaseEvent::kDegraded:
-      return "degraded";
-    case core::LeaseEvent::kRevoked:
-      return "revoked";
-    case core::LeaseEvent::kAstray:
-      return "astray";
-    case core::LeaseEvent::kCheckpoint:
-      return "checkpoint";
-    case core::LeaseEvent::kCheckpointed:
-      return "checkpointed";
-    case core::LeaseEvent::kPressure:
-      return "pressure";
-    case core::LeaseEvent::kSuspended:
-      return "suspended";
-    case core::LeaseEvent::kFrozen:
-      return "frozen";
-    case core::LeaseEvent::kDetached:
-      return "detached";
-    case core::LeaseEvent::kMeasure:
-      return "measure";
-    case core::LeaseEvent::kResumed:
-      return "resumed";
-    case core::LeaseEvent::kRequeue:
-      return "requeue";
-    case core::LeaseEvent::kRequeuing:
-      return "requeuing";
-    case core::LeaseEvent::kRequeued:
-      return "requeued";
-    case core::LeaseEvent::kRequeueDropped:
-      return "requeue_dropped";
-    case core::LeaseEvent::kQueued:
-      return "queued";
-  }
-  CHECK(false);
-}
+constexpr auto kWords = [] {
+  using enum core::LeaseEvent;
+  return make_words<core::LeaseEvent>({{kGranted, "granted"},
+                                       {kEnded, "ended"},
+                                       {kParked, "parked"},
+                                       {kUnparked, "unparked"},
+                                       {kResized, "resized"},
+                                       {kOverBudget, "over_budget"},
+                                       {kInBudget, "in_budget"},
+                                       {kFull, "full"},
+                                       {kNotFull, "not_full"},
+                                       {kDegraded, "degraded"},
+                                       {kRevoked, "revoked"},
+                                       {kAstray, "astray"},
+                                       {kCheckpoint, "checkpoint"},
+                                       {kCheckpointed, "checkpointed"},
+                                       {kPressure, "pressure"},
+                                       {kSuspended, "suspended"},
+                                       {kResumed, "resumed"},
+                                       {kRequeue, "requeue"},
+                                       {kRequeuing, "requeuing"},
+                                       {kRequeued, "requeued"},
+                                       {kRequeueDropped, "requeue_dropped"},
+                                       {kQueued, "queued"},
+                                       {kFrozen, "frozen"},
+                                       {kMeasure, "measure"},
+                                       {kDetached, "detached"}});
+}();
+static_assert(!is_declared<core::LeaseEvent{kWords.size()}>(), "an event has no word");
 
 }  // namespace
 
 void EventStreams::open_requester(core::Now now, const core::Coordinator& coordinator,
                                   ConnectionId connection, const LeaseView& lease) {
-  outbox_.item(connection, {.event = "lease", .body = lease, .refusal = {}});
+  outbox_.item(connection, {.event = "lease", .body = lease});
   if (lease.state != LeaseState::kWaiting && !comes_back(lease)) {
     // One that came back may also have missed the end.
     const bool ended = lease.state == LeaseState::kEnded;
-    outbox_.item(
-        connection,
-        {.event = ended ? "ended" : "granted", .body = lease, .refusal = {}, .last = true});
+    outbox_.item(connection, {.event = ended ? "ended" : "granted", .body = lease, .last = true});
     return;
   }
   Stream& stream = streams_[connection];
@@ -146,10 +118,9 @@ void EventStreams::open_requester(core::Now now, const core::Coordinator& coordi
 }
 
 void EventStreams::open_lease(ConnectionId connection, const LeaseView& lease) {
-  const bool over = lease.state == LeaseState::kEnded;
-  outbox_.item(connection, {.event = "lease", .body = lease, .refusal = {}});
-  if (over) {
-    outbox_.item(connection, {.event = "ended", .body = lease, .refusal = {}, .last = true});
+  outbox_.item(connection, {.event = "lease", .body = lease});
+  if (lease.state == LeaseState::kEnded) {
+    outbox_.item(connection, {.event = "ended", .body = lease, .last = true});
     return;
   }
   Stream& stream = streams_[connection];
@@ -187,7 +158,9 @@ void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
   changed();
   const std::optional<LeaseView> lease = coordinator.lease(notify.lease, now);
   if (!lease) return;
-  Item item{.event = word_of(notify.news), .body = *lease, .refusal = notify.refusal};
+  Item item{.event = kWords.at(static_cast<std::size_t>(notify.news)).text,
+            .body = *lease,
+            .refusal = notify.refusal};
   item.number = ++number_;
 
   std::vector<ConnectionId> listeners;
@@ -212,11 +185,8 @@ void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
 }
 
 void EventStreams::publish(const core::NotifyUnmanaged& notify) {
-  const Item item{.event = notify.news.gone ? "unmanaged_gone" : "unmanaged_seen",
-                  .body = notify.news,
-                  .refusal = {},
-                  .number = ++number_};
-  for (const ConnectionId connection : all_) outbox_.item(connection, item);
+  const char* event = notify.news.gone ? "unmanaged_gone" : "unmanaged_seen";
+  publish({.event = event, .body = notify.news}, LeaseId{});
 }
 
 void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
@@ -225,19 +195,17 @@ void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
   std::vector<DeviceView> devices = coordinator.devices(now);
   const auto device = std::ranges::find(devices, notify.device, &DeviceView::id);
   if (device == devices.end()) return;
-  Item item{.event = "device_pressure", .body = std::move(*device), .refusal = {}};
-  item.number = ++number_;
-  for (const ConnectionId connection : all_) outbox_.item(connection, item);
+  publish({.event = "device_pressure", .body = std::move(*device)}, LeaseId{});
 }
 
 void EventStreams::publish(const Alert& alert, bool to_its_lease) {
   const bool about_lease = alert.subject.kind == Alert::Subject::Kind::kLease;
-  publish({.event = "alert", .body = alert, .refusal = {}},
+  publish({.event = "alert", .body = alert},
           to_its_lease && about_lease ? alert.subject.lease : LeaseId{});
 }
 
 void EventStreams::publish(const AuditEntry& entry) {
-  publish({.event = "audit", .body = entry, .refusal = {}}, entry.lease);
+  publish({.event = "audit", .body = entry}, entry.lease);
 }
 
 // To all that listen to everything, and to those that listen to this lease.
@@ -295,7 +263,7 @@ void EventStreams::answer_requester(core::Now now, const core::Coordinator& coor
   if (line == stream.line) return;
   stream.line = line;
   stream.told_at = now.instant;
-  outbox_.item(connection, {.event = "waiting", .body = *why, .refusal = {}});
+  outbox_.item(connection, {.event = "waiting", .body = *why});
 }
 
 void EventStreams::tell_fit(core::Now now, const core::Coordinator& coordinator,
@@ -307,7 +275,7 @@ void EventStreams::tell_fit(core::Now now, const core::Coordinator& coordinator,
   if (line == stream.line) return;
   stream.line = line;
   stream.told_at = now.instant;
-  outbox_.item(connection, {.event = "fit", .body = *view, .refusal = {}});
+  outbox_.item(connection, {.event = "fit", .body = *view});
 }
 
 }  // namespace berth::server

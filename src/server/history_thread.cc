@@ -119,44 +119,41 @@ class Archive {
     tell(done, keep.now);
   }
 
+  /// What is read where the file can be opened; an error is told as well.
+  template <class Read>
+  auto look(UnixMs now, Read read) -> decltype(read()) {
+    const Status opened = open(now);
+    tell(opened, now);
+    if (!opened.ok()) return opened.error();
+    auto found = read();
+    if (!found.ok()) tell(found.error(), now);
+    return found;
+  }
+
   // A file that is not there yet has none, and is not made for it.
   KeptAlerts kept(UnixMs now) {
     if (!os::exists(options_.path)) return {};
-    const Status opened = open(now);
-    tell(opened, now);
-    if (!opened.ok()) return {};
-    Result<KeptAlerts> kept = file_->kept();
-    if (kept.ok()) return *std::move(kept);
-    tell(kept.error(), now);
-    return {};
+    Result<KeptAlerts> kept = look(now, [&] { return file_->kept(); });
+    return kept.ok() ? *std::move(kept) : KeptAlerts{};
   }
 
   Result<std::string> answer(const HistoryAsk& ask, const history::Retention& retention) {
-    Status opened = open(ask.facts.time);
-    tell(opened, ask.facts.time);
-    if (!opened.ok()) return opened.error();
-    if (ask.what == HistoryAsk::What::kSessions) {
-      Result<std::vector<history::Session>> sessions = file_->sessions(ask.question);
-      if (sessions.ok()) return wire::encode_sessions({*std::move(sessions), ask.facts});
-      tell(sessions.error(), ask.facts.time);
-      return sessions.error();
-    }
-    if (ask.what == HistoryAsk::What::kAudit) {
-      Result<std::vector<AuditEntry>> audit = file_->audit({.since = ask.question.since,
-                                                            .until = ask.question.until,
-                                                            .lease = ask.question.lease,
-                                                            .user = ask.of_user});
-      if (audit.ok()) return wire::encode_audit({*std::move(audit), ask.facts});
-      tell(audit.error(), ask.facts.time);
-      return audit.error();
-    }
-    Result<history::Past> past = file_->read(ask.question, retention, ask.facts.time);
-    if (past.ok()) {
-      in_order_of_devices(*past, ask.facts.indices);
-      return wire::encode_past({*std::move(past), ask.facts});
-    }
-    tell(past.error(), ask.facts.time);
-    return past.error();
+    return look(ask.facts.time, [&]() -> Result<std::string> {
+      if (ask.what == HistoryAsk::What::kSessions) {
+        TRY(sessions, file_->sessions(ask.question));
+        return wire::encode_sessions({std::move(sessions), ask.facts});
+      }
+      if (ask.what == HistoryAsk::What::kAudit) {
+        TRY(audit, file_->audit({.since = ask.question.since,
+                                 .until = ask.question.until,
+                                 .lease = ask.question.lease,
+                                 .user = ask.of_user}));
+        return wire::encode_audit({std::move(audit), ask.facts});
+      }
+      TRY(past, file_->read(ask.question, retention, ask.facts.time));
+      in_order_of_devices(past, ask.facts.indices);
+      return wire::encode_past({std::move(past), ask.facts});
+    });
   }
 
   /// Trouble is told when it begins and when it is over, not with each figure that is lost.

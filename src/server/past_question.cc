@@ -15,10 +15,6 @@ using wire::ApiError;
 constexpr Duration kPastDefault = hours(1);
 constexpr Duration kSessionsDefault = hours(std::int64_t{24} * 7);
 
-ApiError past_refusal(RefusalCode code, std::string message) {
-  return wire::to_api_error(Refusal{.code = code, .message = std::move(message)});
-}
-
 std::optional<UserId> user_called(const std::string& text, const wire::UserNames& names) {
   for (const auto& [user, name] : names) {
     if (name == text) return user;
@@ -69,15 +65,15 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
         ask.facts.indices, [&](const auto& entry) { return index && entry.second == *index; });
     if (found != ask.facts.indices.end()) ask.question.device = found->first;
     if (!ask.question.device) {
-      return past_refusal(RefusalCode::kNoDevice, "there is no GPU '" + query->device + "' here");
+      return wire::error_of(RefusalCode::kNoDevice, "there is no GPU '" + query->device + "' here");
     }
   }
   if (!query->user.empty()) {
     ask.of_user = user_called(query->user, names);
     if (!ask.of_user) {
-      return past_refusal(RefusalCode::kNotFound,
-                          "nobody called '" + query->user +
-                              "' has asked this daemon for anything: name a user by number");
+      return wire::error_of(RefusalCode::kNotFound,
+                            "nobody called '" + query->user +
+                                "' has asked this daemon for anything: name a user by number");
     }
   }
   if (query->lease.empty()) return ask;

@@ -105,9 +105,9 @@ using Answer = core::Reply::Answer;
 struct Item {
   std::string_view event;  // "lease", "waiting", "granted", "fit" and so on: docs/protocol.md.
   std::variant<LeaseView, WhyView, FitView, UnmanagedNews, DeviceView, Alert, AuditEntry> body;
-  std::vector<Refusal> refusal;  // One or none: why a request ended without a grant.
-  std::uint64_t number = 0;      // Grows by one with each piece of news of the daemon; 0: none.
-  bool last = false;             // The stream ends here, and the connection may ask again.
+  std::vector<Refusal> refusal = {};  // One or none: why a request ended without a grant.
+  std::uint64_t number = 0;  // Grows by one with each piece of news of the daemon; 0: none.
+  bool last = false;         // The stream ends here, and the connection may ask again.
 };
 
 class Outbox {

@@ -21,11 +21,8 @@ namespace berth::server {
 namespace {
 
 using wire::ApiError;
+using wire::error_of;
 using wire::Route;
-
-ApiError error_of(std::string_view code, std::string message) {
-  return {.code = std::string(code), .message = std::move(message)};
-}
 
 }  // namespace
 
@@ -81,7 +78,7 @@ void Service::go_on(ConnectionId connection, Client& client, const wire::RouteMa
   // Asked each time: a connection may outlive the rights of its user.
   client.caller.admin = host_.is_admin(client.caller.user);
   if (auto body = overview(client, route)) return succeed(connection, *std::move(body));
-  dispatch(connection, client, route, request);
+  if (auto error = dispatch(connection, client, route, request)) fail(connection, *error);
 }
 
 /// Where nobody looked for a while, the devices have not been asked for as long: what is told, or
@@ -175,8 +172,9 @@ std::optional<ApiError> Service::check_pace(const Client& client, Route route) {
                   .retry_after = retry};
 }
 
-void Service::dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,
-                       const HttpRequest& request) {
+std::optional<ApiError> Service::dispatch(ConnectionId connection, Client& client,
+                                          const wire::RouteMatch& route,
+                                          const HttpRequest& request) {
   switch (route.route) {
     case Route::kDaemonStop:
     case Route::kDaemonReload:
@@ -197,14 +195,16 @@ void Service::dispatch(ConnectionId connection, Client& client, const wire::Rout
       count_stream(client);
       followers_.insert(connection);
       transport_->stream(connection, wire::kSseComment);
-      return engine_->follow_all(connection);
+      engine_->follow_all(connection);
+      return std::nullopt;
     default:
       break;
   }
   ParsedCommand asked = translate(route, request.body, translation(client.caller));
-  if (const auto* error = std::get_if<ApiError>(&asked)) return fail(connection, *error);
+  if (auto* error = std::get_if<ApiError>(&asked)) return std::move(*error);
   engine_->ask(now(), connection, std::get<Command>(std::move(asked)),
                request.wants_stream ? Engine::Listen::kStream : Engine::Listen::kAnswer);
+  return std::nullopt;
 }
 
 /// What needs neither a lease nor a body; absent for all other routes.
@@ -260,110 +260,103 @@ std::string Service::leases(const Client& client, const wire::RouteMatch& route,
   return body;
 }
 
-void Service::about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route) {
+std::optional<ApiError> Service::about_lease(ConnectionId connection, Client& client,
+                                             const wire::RouteMatch& route) {
   const core::Now at = now();
   const core::Coordinator& coordinator = engine_->coordinator();
   const auto found = coordinator.find(route.lease, client.caller);
-  if (const auto* refusal = std::get_if<Refusal>(&found)) {
-    return fail(connection, wire::to_api_error(*refusal));
-  }
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return wire::to_api_error(*refusal);
   const LeaseId lease = std::get<LeaseId>(found);
   if (route.route == Route::kLeaseEvents) {
     count_stream(client);
-    return engine_->follow(at, connection, lease);
+    engine_->follow(at, connection, lease);
+    return std::nullopt;
   }
   engine_->want_fresh_sample(at);
   if (route.route == Route::kWhy) {
     auto why = coordinator.why(lease, at);
     CHECK(why.has_value());
     why->remedies = coordinator.remedies(lease, at);
-    return succeed(connection, wire::encode_why(*why, host_.names()));
+    succeed(connection, wire::encode_why(*why, host_.names()));
+    return std::nullopt;
   }
   const auto view = coordinator.lease(lease, at);
   CHECK(view.has_value());
   succeed(connection, wire::encode_lease(*view, viewer(client)));
+  return std::nullopt;
 }
 
-void Service::fit(ConnectionId connection, Client& client, const HttpRequest& request) {
+std::optional<ApiError> Service::fit(ConnectionId connection, Client& client,
+                                     const HttpRequest& request) {
   auto read = translate_request(request.body, translation(client.caller));
-  if (const auto* error = std::get_if<ApiError>(&read)) return fail(connection, *error);
+  if (auto* error = std::get_if<ApiError>(&read)) return std::move(*error);
   Request& wanted = std::get<RequestBody>(read).request;
   const core::Now at = now();
   engine_->want_fresh_sample(at);
   if (request.wants_stream) {
     count_stream(client);
-    return engine_->follow_fit(at, connection, client.caller, std::move(wanted));
+    engine_->follow_fit(at, connection, client.caller, std::move(wanted));
+    return std::nullopt;
   }
   auto fit = engine_->coordinator().fit(wanted, client.caller, at);
-  if (const auto* refusal = std::get_if<Refusal>(&fit)) {
-    return fail(connection, wire::to_api_error(*refusal));
-  }
+  if (const auto* refusal = std::get_if<Refusal>(&fit)) return wire::to_api_error(*refusal);
   auto& view = std::get<FitView>(fit);
   if (!view.fits) view.remedies = engine_->coordinator().remedies(wanted, client.caller, at);
   succeed(connection, wire::encode_fit(view, host_.names()));
+  return std::nullopt;
 }
 
-void Service::about_past(ConnectionId connection, const Client& client,
-                         const wire::RouteMatch& route) {
+std::optional<ApiError> Service::about_past(ConnectionId connection, const Client& client,
+                                            const wire::RouteMatch& route) {
   const core::Coordinator& coordinator = engine_->coordinator();
   auto asked = past_question(route, coordinator, client.caller, now(), host_.names());
-  if (const auto* error = std::get_if<ApiError>(&asked)) return fail(connection, *error);
-  if (history_ == nullptr) {
-    return fail(connection, error_of(to_text(RefusalCode::kNotFound), "no history is kept"));
-  }
+  if (auto* error = std::get_if<ApiError>(&asked)) return std::move(*error);
+  if (history_ == nullptr) return error_of(RefusalCode::kNotFound, "no history is kept");
   history_->ask(std::get<HistoryAsk>(std::move(asked)), coordinator, now(),
                 [this, connection](const Result<std::string>& body) {
                   if (!clients_.contains(connection)) return;  // It hung up meanwhile.
                   if (body.ok()) return succeed(connection, *body);
                   const bool busy = body.error().code == Errc::kConflict;
-                  fail(connection,
-                       error_of(to_text(busy ? RefusalCode::kBusy : RefusalCode::kNotFound),
-                                body.error().message));
+                  fail(connection, error_of(busy ? RefusalCode::kBusy : RefusalCode::kNotFound,
+                                            body.error().message));
                 });
+  return std::nullopt;
 }
 
 std::optional<ApiError> Service::not_in_charge(const Client& client,
                                                std::string_view of_what) const {
   const core::Actor& actor = client.caller;
   if (actor.admin || actor.user == settings_.own_user) return std::nullopt;
-  return wire::to_api_error(
-      Refusal{.code = RefusalCode::kNotYours,
-              .message = "only root, an admin ([access] admins) or the user it runs as may " +
-                         std::string(of_what)});
+  return error_of(
+      RefusalCode::kNotYours,
+      "only root, an admin ([access] admins) or the user it runs as may " + std::string(of_what));
 }
 
-void Service::test_alert(ConnectionId connection, const Client& client,
-                         const wire::RouteMatch& route, std::string_view body) {
-  if (const auto read = wire::decode<NoBody>(body); !read.ok()) {
-    return fail(connection, wire::to_api_error(read.error()));
-  }
-  if (auto error = not_in_charge(client, "have the daemon send a test")) {
-    return fail(connection, *error);
-  }
+std::optional<ApiError> Service::test_alert(ConnectionId connection, const Client& client,
+                                            const wire::RouteMatch& route, std::string_view body) {
+  const auto read = wire::decode<NoBody>(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  if (auto error = not_in_charge(client, "have the daemon send a test")) return error;
   const auto told = [this, connection](const wire::AlertTest& test) {
     if (clients_.contains(connection)) succeed(connection, wire::encode_alert_test(test));
   };
-  if (alerts_ != nullptr && alerts_->test(route.lease, told)) return;
-  fail(connection, error_of(to_text(RefusalCode::kNotFound), "there is no rule " + route.lease));
+  if (alerts_ != nullptr && alerts_->test(route.lease, told)) return std::nullopt;
+  return error_of(RefusalCode::kNotFound, "there is no rule " + route.lease);
 }
 
-void Service::manage(ConnectionId connection, const Client& client, Route route,
-                     std::string_view body) {
-  if (const auto read = wire::decode<NoBody>(body); !read.ok()) {
-    return fail(connection, wire::to_api_error(read.error()));
-  }
-  if (auto error = not_in_charge(client, "stop or reload the daemon")) {
-    return fail(connection, *error);
-  }
+std::optional<ApiError> Service::manage(ConnectionId connection, const Client& client, Route route,
+                                        std::string_view body) {
+  const auto read = wire::decode<NoBody>(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  if (auto error = not_in_charge(client, "stop or reload the daemon")) return error;
   if (route == Route::kDaemonReload) {
     const Status reloaded = host_.reload();
-    if (!reloaded.ok()) {
-      return fail(connection, error_of(to_text(RefusalCode::kInvalid), reloaded.error().message));
-    }
+    if (!reloaded.ok()) return error_of(RefusalCode::kInvalid, reloaded.error().message);
     engine_->note({.at = now().wall, .verb = Verb::kReload, .by = client.caller.user});
   }
   succeed(connection, "{}");
   if (route == Route::kDaemonStop) host_.stop();
+  return std::nullopt;
 }
 
 // What the engine has to say.

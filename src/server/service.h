@@ -138,18 +138,21 @@ class Service final : public ConnectionHandler, public Outbox {
   std::optional<wire::ApiError> check_stream(const Client& client, const HttpRequest& request,
                                              wire::Route route) const;
   std::optional<wire::ApiError> check_pace(const Client& client, wire::Route route);
-  void dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,
-                const HttpRequest& request);
+  std::optional<wire::ApiError> dispatch(ConnectionId connection, Client& client,
+                                         const wire::RouteMatch& route, const HttpRequest& request);
   std::optional<std::string> overview(const Client& client, const wire::RouteMatch& route);
   std::string leases(const Client& client, const wire::RouteMatch& route, core::Now at);
-  void about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route);
-  void fit(ConnectionId connection, Client& client, const HttpRequest& request);
-  void about_past(ConnectionId connection, const Client& client, const wire::RouteMatch& route);
-  void test_alert(ConnectionId connection, const Client& client, const wire::RouteMatch& route,
-                  std::string_view body);
+  std::optional<wire::ApiError> about_lease(ConnectionId connection, Client& client,
+                                            const wire::RouteMatch& route);
+  std::optional<wire::ApiError> fit(ConnectionId connection, Client& client,
+                                    const HttpRequest& request);
+  std::optional<wire::ApiError> about_past(ConnectionId connection, const Client& client,
+                                           const wire::RouteMatch& route);
+  std::optional<wire::ApiError> test_alert(ConnectionId connection, const Client& client,
+                                           const wire::RouteMatch& route, std::string_view body);
   std::optional<wire::ApiError> not_in_charge(const Client& client, std::string_view of_what) const;
-  void manage(ConnectionId connection, const Client& client, wire::Route route,
-              std::string_view body);
+  std::optional<wire::ApiError> manage(ConnectionId connection, const Client& client,
+                                       wire::Route route, std::string_view body);
   Translation translation(const core::Actor& caller) const;
   wire::Viewer viewer(const Client& client) const;
 

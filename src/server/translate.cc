@@ -15,20 +15,14 @@ namespace {
 using wire::ApiError;
 using wire::Route;
 
-ApiError refused(RefusalCode code, std::string message) {
-  return wire::to_api_error(Refusal{.code = code, .message = std::move(message)});
-}
-
 /// The error of a process that the caller may not name, or nothing.
 std::optional<ApiError> check_owner(Process process, const Translation& how) {
   const Result<UserId> owner = how.owner_of(process);
-  if (!owner.ok()) {
-    return ApiError{std::string(wire::code::kWrongProcess), owner.error().message};
-  }
+  if (!owner.ok()) return wire::error_of(wire::code::kWrongProcess, owner.error().message);
   if (*owner == how.actor.user || how.actor.admin) return std::nullopt;
-  return ApiError{std::string(wire::code::kWrongProcess),
-                  "process " + std::to_string(process.pid) + " belongs to uid " +
-                      std::to_string(owner->value) + ", not to you"};
+  return wire::error_of(wire::code::kWrongProcess,
+                        "process " + std::to_string(process.pid) + " belongs to uid " +
+                            std::to_string(owner->value) + ", not to you");
 }
 
 ParsedCommand submit(std::string_view body, const Translation& how) {
@@ -67,8 +61,8 @@ std::optional<ApiError> find(Handle& handle, const std::string& text, const Tran
   const std::optional<Handle> parsed = parse_handle(text);
   handle = parsed.value_or(handle);
   if (parsed) return std::nullopt;
-  return refused(RefusalCode::kNotFound,
-                 "'" + text + "' is no handle of a lease: l_ and 26 letters");
+  return wire::error_of(RefusalCode::kNotFound,
+                        "'" + text + "' is no handle of a lease: l_ and 26 letters");
 }
 std::optional<ApiError> find(LeaseId& lease, const std::string& reference, const Translation& how) {
   const auto found = how.coordinator.find(reference, how.actor);
@@ -127,9 +121,10 @@ std::variant<RequestBody, ApiError> translate_request(std::string_view body,
   }
   if (request.share != Share::kExclusive && request.vram == Bytes{}) {
     if (how.default_vram.share == Share::kBudget && !how.default_vram.vram) {
-      return refused(RefusalCode::kInvalid,
-                     "say how much memory it needs (vram_bytes, berth run -m SIZE), or that it "
-                     "needs a device to itself (-x)");
+      return wire::error_of(
+          RefusalCode::kInvalid,
+          "say how much memory it needs (vram_bytes, berth run -m SIZE), or that it "
+          "needs a device to itself (-x)");
     }
     if (request.share == Share::kBudget) request.share = how.default_vram.share;
     request.vram = how.default_vram.vram.value_or(Bytes{});

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "wire/field_reader.h"
 #include "wire/field_writer.h"
@@ -85,12 +86,20 @@ std::string_view word_of(Errc code) {
 
 }  // namespace
 
+ApiError error_of(std::string_view code, std::string message) {
+  return {std::string(code), std::move(message)};
+}
+
+ApiError error_of(RefusalCode code, std::string message) {
+  return error_of(to_text(code), std::move(message));
+}
+
 ApiError to_api_error(const Refusal& refusal) {
-  return {std::string(to_text(refusal.code)), refusal.message};
+  return error_of(refusal.code, refusal.message);
 }
 
 ApiError to_api_error(const Error& error) {
-  return {std::string(word_of(error.code)), error.message};
+  return error_of(word_of(error.code), error.message);
 }
 
 std::uint16_t http_status(std::string_view code) {
@@ -123,9 +132,9 @@ ApiError decode_error(std::string_view body) {
     FieldReader<side::kAnswer>(nobody).object(*object, error);
   }
   if (document.status().ok() && !error.code.empty()) return error;
-  return {std::string(code::kInternal),
-          body.empty() ? "the daemon gave no reason"
-                       : "the daemon answered: " + std::string(body.substr(0, kQuotedMax))};
+  return error_of(code::kInternal,
+                  body.empty() ? "the daemon gave no reason"
+                               : "the daemon answered: " + std::string(body.substr(0, kQuotedMax)));
 }
 
 }  // namespace berth::wire

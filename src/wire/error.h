@@ -52,6 +52,8 @@ inline constexpr std::string_view kInternal = "internal";
 inline constexpr std::string_view kStopping = "stopping";
 }  // namespace code
 
+ApiError error_of(std::string_view code, std::string message);
+ApiError error_of(RefusalCode code, std::string message);
 ApiError to_api_error(const Refusal& refusal);
 /// Of an Error that a decoder of this folder returned: kInvalid becomes bad_request, kNotFound (a
 /// field that nobody knows) unknown_field, kFull too_large, kVersion version, all else internal.

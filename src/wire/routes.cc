@@ -39,10 +39,6 @@ std::optional<std::string> match_path(std::string_view path,
   return lease;
 }
 
-ApiError error_of(std::string_view code, std::string message) {
-  return {std::string(code), std::move(message)};
-}
-
 // Of kLeases. Absent: it was taken.
 std::optional<ApiError> take_parameter(RouteMatch& match, const std::string& key,
                                        const std::string& value) {
@@ -106,7 +102,7 @@ std::variant<RouteMatch, ApiError> match_route(std::string_view method, std::str
     return error_of(code::kMethodNotAllowed,
                     path + " is for " + std::string(to_text(*other)) + " requests");
   }
-  return error_of(to_text(RefusalCode::kNotFound),
+  return error_of(RefusalCode::kNotFound,
                   "there is nothing at " + path + "; GET /v1/openapi.json lists what there is");
 }
 
