@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <utility>
 
 #include "os/files.h"
 
@@ -45,22 +46,18 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-void Statement::bind(int parameter, std::uint64_t value) {
-  // SQLite's numbers are signed; ours come back from the same bits.
-  bind(parameter, static_cast<std::int64_t>(value));
-}
-
-void Statement::bind(int parameter, std::int64_t value) {
+void Statement::bind_number(int parameter, std::int64_t value) {
   CHECK(sqlite3_bind_int64(statement_.get(), parameter, value) == SQLITE_OK);
 }
 
-void Statement::bind(int parameter, std::string_view text) {
+void Statement::bind_text(int parameter, std::string_view text) {
   CHECK(text.size() <= INT_MAX);
   CHECK(sqlite3_bind_text(statement_.get(), parameter, text.data(), static_cast<int>(text.size()),
                           SQLITE_STATIC) == SQLITE_OK);
 }
 
-void Statement::clear() {
+void Statement::clear(std::size_t parameters) {
+  CHECK(std::cmp_equal(sqlite3_bind_parameter_count(statement_.get()), parameters));
   CHECK(sqlite3_clear_bindings(statement_.get()) == SQLITE_OK);
 }
 
@@ -163,7 +160,7 @@ Error Database::error() const {
   return error_of(handle());
 }
 
-bool Database::in_transaction() const {
+bool Database::is_in_transaction() const {
   return sqlite3_get_autocommit(handle()) == 0;
 }
 

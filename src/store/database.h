@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/result.h"
 
@@ -16,12 +17,20 @@ namespace berth::store {
 
 class Statement {
  public:
-  /// Parameters count from 1. Text must outlive the next step.
-  void bind(int parameter, std::uint64_t value);
-  void bind(int parameter, std::int64_t value);
-  void bind(int parameter, std::string_view text);
-  /// All parameters are NULL again.
-  void clear();
+  Statement() = default;  // To be given what prepare() makes.
+  /// All parameters in their order: numbers, text, and what holds a number. What is absent is NULL.
+  /// Text must outlive the next step.
+  template <class... Values>
+  void bind(const Values&... values) {
+    clear(sizeof...(values));
+    int parameter = 0;
+    (bind_one(++parameter, values), ...);
+  }
+  template <class... Values>
+  Status run_with(const Values&... values) {
+    bind(values...);
+    return run();
+  }
   /// Leaves the rows that were not read, so that it can be run again.
   void reset();
   /// True: there is a row. False: done, and the statement can be run again.
@@ -30,6 +39,7 @@ class Statement {
   Status run();
 
   std::uint64_t number(int column) const;
+  std::uint32_t number32(int column) const { return static_cast<std::uint32_t>(number(column)); }
   std::int64_t signed_number(int column) const;
   bool is_null(int column) const;
   /// Valid until the next step.
@@ -42,6 +52,23 @@ class Statement {
   };
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
 
+  template <class T>
+  void bind_one(int parameter, const T& value) {
+    if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+      bind_text(parameter, value);
+    } else if constexpr (std::is_integral_v<T>) {
+      // SQLite's numbers are signed; ours come back from the same bits.
+      bind_number(parameter, static_cast<std::int64_t>(value));
+    } else if constexpr (requires { value.has_value(); }) {
+      if (value) bind_one(parameter, *value);
+    } else {
+      bind_one(parameter, value.value);
+    }
+  }
+  void clear(std::size_t parameters);
+  void bind_number(int parameter, std::int64_t value);
+  void bind_text(int parameter, std::string_view text);
+
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
@@ -53,11 +80,27 @@ class Database {
 
   Status execute(const std::string& sql);
   Result<Statement> prepare(std::string_view sql);
+  /// Once, with these parameters.
+  template <class... Values>
+  Status run(std::string_view sql, const Values&... values) {
+    TRY(statement, prepare(sql));
+    return statement.run_with(values...);
+  }
+  /// All that `work` writes, or nothing.
+  template <class Work>
+  Status in_transaction(const Work& work) {
+    TRY_STATUS(execute("BEGIN IMMEDIATE"));
+    Status done = work();
+    if (done.ok()) done = execute("COMMIT");
+    // Some failures have rolled it back already.
+    if (!done.ok() && is_in_transaction()) (void)execute("ROLLBACK");
+    return done;
+  }
   /// The one number that a query gives, as in "PRAGMA user_version".
   Result<std::uint64_t> number(const std::string& sql);
   /// What went wrong last.
   Error error() const;
-  bool in_transaction() const;
+  bool is_in_transaction() const;
   sqlite3* handle() const { return database_.get(); }
 
  private:

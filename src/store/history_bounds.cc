@@ -29,9 +29,7 @@ Status HistoryFile::drop_before(std::span<const Known> series, const char* table
   TRY(drop,
       database_.prepare("DELETE FROM " + std::string(table) + " WHERE series = ? AND start < ?"));
   for (const Known& one : series) {
-    drop.bind(1, one.id);
-    drop.bind(2, start);
-    TRY_STATUS(drop.run());
+    TRY_STATUS(drop.run_with(one.id, start));
   }
   return Unit{};
 }
@@ -43,10 +41,9 @@ Status HistoryFile::prune_in_transaction(const history::Retention& retention, Un
     const std::int64_t start = (now.value - kept_ms) / 1'000 - history::seconds_of(grain);
     TRY_STATUS(drop_before(series, table_of(grain), start));
   }
-  TRY(drop, database_.prepare("DELETE FROM leases WHERE ended_ms < ?"));
-  drop.bind(1, now.value - retention.hour.ns / milliseconds(1).ns);
-  TRY_STATUS(drop.run());
-  TRY_STATUS(drop_audit(database_, {now.value - retention.hour.ns / milliseconds(1).ns}));
+  const UnixMs kept_from{now.value - retention.hour.ns / milliseconds(1).ns};
+  TRY_STATUS(database_.run("DELETE FROM leases WHERE ended_ms < ?", kept_from));
+  TRY_STATUS(drop_audit(database_, kept_from));
   TRY_STATUS(drop_empty(series));
   for (int round = 0; round < kShortenMax; ++round) {
     TRY(size, used());
@@ -72,7 +69,7 @@ Result<HistoryFile::Parts> HistoryFile::parts_by_user() {
     const history::Kind kind = history::kind_of(one.series.subject);
     Part& part =
         parts[kind == history::Kind::kDevice ? std::nullopt : std::optional(one.series.user)];
-    count.bind(1, one.id);
+    count.bind(one.id);
     TRY(row, count.step());
     const std::uint64_t size = kSeriesRow + (row ? count.number(0) : 0) * kFigureRow;
     count.reset();
@@ -85,7 +82,7 @@ Result<HistoryFile::Parts> HistoryFile::parts_by_user() {
   for (;;) {
     TRY(row, ended.step());
     if (!row) return parts;
-    Part& part = parts[UserId{static_cast<std::uint32_t>(ended.number(0))}];
+    Part& part = parts[UserId{ended.number32(0)}];
     part.ended = ended.number(1);
     part.size += part.ended * kLeaseRow;
   }
@@ -111,10 +108,7 @@ Status HistoryFile::shorten_the_largest(const Parts& parts) {
     }
     TRY_STATUS(shorten(part.series));
     if (!user) continue;
-    drop.clear();
-    drop.bind(1, std::uint64_t{user->value});
-    drop.bind(2, part.ended / 4 + 1);
-    TRY_STATUS(drop.run());
+    TRY_STATUS(drop.run_with(*user, part.ended / 4 + 1));
   }
   return Unit{};
 }
@@ -131,7 +125,7 @@ Status HistoryFile::shorten(std::span<const Known> series) {
     std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
     std::int64_t newest = 0;
     for (const Known& one : series) {
-      ends.bind(1, one.id);
+      ends.bind(one.id);
       TRY(row, ends.step());
       if (row && !ends.is_null(0)) {
         oldest = std::min(oldest, ends.signed_number(0));
@@ -151,8 +145,7 @@ Status HistoryFile::drop_empty(std::span<const Known> series) {
                               " (SELECT 1 FROM minutes WHERE series = ?1) AND NOT EXISTS"
                               " (SELECT 1 FROM seconds WHERE series = ?1)"));
   for (const Known& one : series) {
-    drop.bind(1, one.id);
-    TRY_STATUS(drop.run());
+    TRY_STATUS(drop.run_with(one.id));
   }
   ids_.clear();
   return Unit{};

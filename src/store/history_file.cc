@@ -52,39 +52,41 @@ constexpr const char* kTables =
 Bucket bucket_in(const Statement& row, int first) {
   Bucket bucket;
   bucket.start = row.signed_number(first);
-  bucket.known = static_cast<std::uint32_t>(row.number(first + 1));
+  bucket.known = row.number32(first + 1);
   bucket.least = {row.number(first + 2)};
   bucket.most = bucket.least + Bytes{row.number(first + 3)};
   bucket.total = bucket.least.value * bucket.known + row.number(first + 4);
   return bucket;
 }
 
-void bind_bucket(Statement& row, int first, const Bucket& bucket) {
-  row.bind(first, bucket.start);
-  row.bind(first + 1, std::uint64_t{bucket.known});
-  row.bind(first + 2, bucket.least.value);
-  row.bind(first + 3, saturating_sub(bucket.most, bucket.least).value);
+Result<std::vector<Bucket>> buckets_in(Statement& rows) {
+  std::vector<Bucket> buckets;
+  for (;;) {
+    TRY(row, rows.step());
+    if (!row) return buckets;
+    buckets.push_back(bucket_in(rows, 0));
+  }
+}
+
+Status put_bucket(Statement& put, std::uint64_t series, const Bucket& bucket) {
   const Bytes flat{bucket.least.value * bucket.known};
-  row.bind(first + 4, saturating_sub({bucket.total}, flat).value);
+  return put.run_with(series, bucket.start, bucket.known, bucket.least,
+                      saturating_sub(bucket.most, bucket.least),
+                      saturating_sub({bucket.total}, flat));
+}
+
+std::optional<std::string_view> word_of(const std::optional<EndResult>& result) {
+  return result ? std::optional(to_text(*result)) : std::nullopt;
 }
 
 Status make_tables(Database& database) {
   // Before the first table; else it takes a rewrite of the file.
   TRY_STATUS(database.execute("PRAGMA auto_vacuum = INCREMENTAL"));
-  TRY_STATUS(database.execute("BEGIN IMMEDIATE"));
-  Status made = database.execute(
-      std::string(kTables) + "PRAGMA user_version = " + std::to_string(HistoryFile::kVersion) +
-      "; PRAGMA application_id = " + std::to_string(kHistoryApplicationId) + "; COMMIT");
-  if (!made.ok() && database.in_transaction()) (void)database.execute("ROLLBACK");
-  return made;
-}
-
-Status in_transaction(Database& database, const auto& work) {
-  TRY_STATUS(database.execute("BEGIN IMMEDIATE"));
-  Status done = work();
-  if (done.ok()) done = database.execute("COMMIT");
-  if (!done.ok() && database.in_transaction()) (void)database.execute("ROLLBACK");
-  return done;
+  return database.in_transaction([&] {
+    return database.execute(std::string(kTables) +
+                            "PRAGMA user_version = " + std::to_string(HistoryFile::kVersion) +
+                            "; PRAGMA application_id = " + std::to_string(kHistoryApplicationId));
+  });
 }
 
 history::Subject subject_in(const Statement& row, int first) {
@@ -177,7 +179,7 @@ Result<HistoryFile> HistoryFile::open_database(const HistoryOptions& options) {
 Status HistoryFile::write(std::span<const Series> seconds, std::span<const Session> leases,
                           UnixMs now) {
   Status written =
-      in_transaction(database_, [&] { return write_in_transaction(seconds, leases, now); });
+      database_.in_transaction([&] { return write_in_transaction(seconds, leases, now); });
   if (!written.ok()) ids_.clear();  // Some may have been taken back.
   return written;
 }
@@ -190,9 +192,7 @@ Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
   for (const Series& series : seconds) {
     TRY(id, id_of(series));
     for (const Bucket& run : history::runs_of(series.buckets)) {
-      put.bind(1, id);
-      bind_bucket(put, 2, run);
-      TRY_STATUS(put.run());
+      TRY_STATUS(put_bucket(put, id, run));
     }
     const auto minutes = history::rolled_up(series.buckets, into_minutes.step);
     TRY_STATUS(fold_in(id, minutes, into_minutes));
@@ -210,38 +210,20 @@ Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
                 " unused_mib_ms = unused_mib_ms + excluded.unused_mib_ms,"
                 " seen_ms = excluded.seen_ms"));
   for (const Session& lease : leases) {
-    note.clear();
-    note.bind(1, lease.id.value);
-    note.bind(2, std::uint64_t{lease.user.value});
-    note.bind(3, lease.name);
-    note.bind(4, lease.session);
-    note.bind(5, to_text(lease.share));
-    note.bind(6, std::uint64_t{lease.devices});
-    note.bind(7, lease.granted.value);
-    note.bind(8, lease.queued.value);
-    note.bind(9, lease.started.value);
-    if (lease.ended) note.bind(10, lease.ended->value);
-    if (lease.result) note.bind(11, to_text(*lease.result));
-    if (lease.peak) note.bind(12, lease.peak->value);
-    note.bind(13, lease.known_ms);
-    note.bind(14, lease.used_mib_ms);
-    note.bind(15, lease.unused_mib_ms);
-    note.bind(16, now.value);
-    TRY_STATUS(note.run());
+    TRY_STATUS(note.run_with(lease.id, lease.user, lease.name, lease.session, to_text(lease.share),
+                             lease.devices, lease.granted, lease.queued, lease.started, lease.ended,
+                             word_of(lease.result), lease.peak, lease.known_ms, lease.used_mib_ms,
+                             lease.unused_mib_ms, now));
   }
   return Unit{};
 }
 
 Status HistoryFile::rest(std::span<const RestingLease> leases) {
-  return in_transaction(database_, [&]() -> Status {
+  return database_.in_transaction([&]() -> Status {
     TRY(end, database_.prepare("UPDATE leases SET ended_ms = coalesce(ended_ms, ?2), result = ?3"
                                " WHERE id = ?1"));
     for (const RestingLease& lease : leases) {
-      end.clear();
-      end.bind(1, lease.id.value);
-      end.bind(2, lease.since.value);
-      if (lease.result) end.bind(3, to_text(*lease.result));
-      TRY_STATUS(end.run());
+      TRY_STATUS(end.run_with(lease.id, lease.since, word_of(lease.result)));
     }
     return Unit{};
   });
@@ -249,11 +231,11 @@ Status HistoryFile::rest(std::span<const RestingLease> leases) {
 
 Status HistoryFile::keep_audit(std::span<const AuditEntry> audit) {
   if (audit.empty()) return Unit{};
-  return in_transaction(database_, [&] { return store::keep_audit(database_, audit); });
+  return database_.in_transaction([&] { return store::keep_audit(database_, audit); });
 }
 
 Status HistoryFile::end_all_but(const std::set<LeaseId>& live) {
-  return in_transaction(database_, [&]() -> Status {
+  return database_.in_transaction([&]() -> Status {
     TRY(open, database_.prepare("SELECT id FROM leases WHERE ended_ms IS NULL"));
     std::vector<LeaseId> lost;
     for (;;) {
@@ -264,8 +246,7 @@ Status HistoryFile::end_all_but(const std::set<LeaseId>& live) {
     TRY(end, database_.prepare("UPDATE leases SET ended_ms = max(seen_ms, started_ms),"
                                " result = 'lost' WHERE id = ?"));
     for (const LeaseId id : lost) {
-      end.bind(1, id.value);
-      TRY_STATUS(end.run());
+      TRY_STATUS(end.run_with(id));
     }
     return Unit{};
   });
@@ -276,22 +257,15 @@ Result<std::uint64_t> HistoryFile::id_of(const Series& series) {
   if (ids_.size() >= kIdsKept) ids_.clear();
   const history::Subject& subject = series.subject;
   const std::string device = to_text(subject.device);
-  const auto bind = [&](Statement& row) {
-    row.bind(1, device);
-    row.bind(2, subject.lease.value);
-    row.bind(3, static_cast<std::uint64_t>(subject.process.pid));
-    row.bind(4, subject.process.start_ticks);
-    row.bind(5, static_cast<std::uint64_t>(subject.figure));
-  };
+  const Process process = subject.process;
+  const auto figure = static_cast<std::uint64_t>(subject.figure);
   TRY(insert, database_.prepare("INSERT OR IGNORE INTO series (device, lease, pid, start_ticks,"
                                 " figure, name, user_id) VALUES (?, ?, ?, ?, ?, ?, ?)"));
-  bind(insert);
-  insert.bind(6, series.name);
-  insert.bind(7, std::uint64_t{series.user.value});
-  TRY_STATUS(insert.run());
+  TRY_STATUS(insert.run_with(device, subject.lease, process.pid, process.start_ticks, figure,
+                             series.name, series.user));
   TRY(find, database_.prepare("SELECT id FROM series WHERE device = ? AND lease = ? AND pid = ?"
                               " AND start_ticks = ? AND figure = ?"));
-  bind(find);
+  find.bind(device, subject.lease, process.pid, process.start_ticks, figure);
   TRY(row, find.step());
   if (!row) return Error{Errc::kCorrupt, "a series that was just written is not there"};
   const std::uint64_t id = find.number(0);
@@ -310,21 +284,18 @@ Result<HistoryFile::Fold> HistoryFile::fold_into(Grain grain) {
 // What is there of the same stretch of time already is kept with it.
 Status HistoryFile::fold_in(std::uint64_t series, std::span<const Bucket> buckets, Fold& into) {
   for (const Bucket& bucket : buckets) {
-    into.find.bind(1, series);
-    into.find.bind(2, bucket.start);
+    into.find.bind(series, bucket.start);
     Bucket whole = bucket;
     TRY(row, into.find.step());
     if (row) whole = history::merged(bucket_in(into.find, 0), bucket);
     into.find.reset();
-    into.put.bind(1, series);
-    bind_bucket(into.put, 2, history::bounded(whole, into.step));
-    TRY_STATUS(into.put.run());
+    TRY_STATUS(put_bucket(into.put, series, history::bounded(whole, into.step)));
   }
   return Unit{};
 }
 
 Status HistoryFile::prune(const history::Retention& retention, UnixMs now) {
-  TRY_STATUS(in_transaction(database_, [&] { return prune_in_transaction(retention, now); }));
+  TRY_STATUS(database_.in_transaction([&] { return prune_in_transaction(retention, now); }));
   return database_.execute("PRAGMA incremental_vacuum(" + std::to_string(kPagesReturned) + ")");
 }
 
@@ -340,7 +311,7 @@ Result<std::vector<HistoryFile::Known>> HistoryFile::all_series() {
     all.push_back({.id = rows.number(0),
                    .series = {.subject = subject_in(rows, 1),
                               .name = std::string(rows.text(6)),
-                              .user = {static_cast<std::uint32_t>(rows.number(7))}}});
+                              .user = {rows.number32(7)}}});
   }
 }
 
@@ -358,16 +329,6 @@ void HistoryFile::in_turns(std::vector<Known>& series) {
   std::ranges::stable_sort(placed, {}, &std::pair<std::uint64_t, Known>::first);
   series.clear();
   for (auto& [place, one] : placed) series.push_back(std::move(one));
-}
-
-Result<std::vector<Bucket>> HistoryFile::buckets_of(std::uint64_t series, Statement& rows) {
-  rows.bind(1, series);
-  std::vector<Bucket> buckets;
-  for (;;) {
-    TRY(row, rows.step());
-    if (!row) return buckets;
-    buckets.push_back(bucket_in(rows, 0));
-  }
 }
 
 Result<history::Past> HistoryFile::read(const history::Question& question,
@@ -391,10 +352,9 @@ Result<history::Past> HistoryFile::read(const history::Question& question,
   TRY(rows, database_.prepare("SELECT start, known, least, spread, above FROM " +
                               std::string(table_of(grain)) +
                               " WHERE series = ?1 AND start >= ?2 AND start < ?3 ORDER BY start"));
-  rows.bind(2, from - 60);
-  rows.bind(3, to);
   for (Known& known : all) {
-    TRY(found, buckets_of(known.id, rows));
+    rows.bind(known.id, from - 60, to);
+    TRY(found, buckets_in(rows));
     std::vector<Bucket> buckets = history::rolled_up(found, notified);
     std::erase_if(buckets, [&](const Bucket& bucket) { return bucket.start < from; });
     if (buckets.empty()) continue;

@@ -120,7 +120,6 @@ class HistoryFile {
   Status drop_before(std::span<const Known> series, const char* table, std::int64_t start);
   Status drop_empty(std::span<const Known> series);
   static void in_turns(std::vector<Known>& series);
-  static Result<std::vector<history::Bucket>> buckets_of(std::uint64_t series, Statement& rows);
 
   Database database_;
   std::string path_;

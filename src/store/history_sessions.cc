@@ -18,20 +18,17 @@ Result<std::vector<Session>> HistoryFile::sessions(const history::Question& ques
                               " DESC) AS place FROM leases WHERE started_ms < ?2 AND (ended_ms IS"
                               " NULL OR ended_ms >= ?1) AND (?3 = 0 OR id = ?3))"
                               " ORDER BY place, id DESC LIMIT ?4) ORDER BY id"));
-  rows.bind(1, question.since.value);
-  rows.bind(2, question.until.value);
-  rows.bind(3, question.lease.value_or(LeaseId{}).value);
-  rows.bind(4, std::uint64_t{kSessionsMax});
+  rows.bind(question.since, question.until, question.lease.value_or(LeaseId{}), kSessionsMax);
   std::vector<Session> sessions;
   for (;;) {
     TRY(row, rows.step());
     if (!row) return sessions;
     Session session{.id = {rows.number(0)},
-                    .user = {static_cast<std::uint32_t>(rows.number(1))},
+                    .user = {rows.number32(1)},
                     .name = std::string(rows.text(2)),
                     .session = std::string(rows.text(3)),
                     .share = parse_word<Share>(rows.text(4)).value_or(Share::kBudget),
-                    .devices = static_cast<std::uint32_t>(rows.number(5)),
+                    .devices = rows.number32(5),
                     .granted = {rows.number(6)},
                     .queued = {rows.signed_number(7)},
                     .started = {rows.signed_number(8)},

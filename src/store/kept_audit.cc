@@ -12,7 +12,7 @@ namespace berth::store {
 namespace {
 
 UserId user_in(const Statement& row, int column) {
-  return {static_cast<std::uint32_t>(row.number(column))};
+  return {row.number32(column)};
 }
 
 // How many each may keep at most so that `drops` of all go.
@@ -44,10 +44,7 @@ Status drop_of_many(Database& database, std::uint64_t drops) {
   const std::uint64_t most = most_of_each(owners, drops);
   for (const auto& [count, owner] : owners) {
     if (count <= most) continue;
-    drop.clear();
-    drop.bind(1, owner);
-    drop.bind(2, count - most);
-    TRY_STATUS(drop.run());
+    TRY_STATUS(drop.run_with(owner, count - most));
   }
   return Unit{};
 }
@@ -67,23 +64,14 @@ Status keep_audit(Database& database, std::span<const AuditEntry> audit) {
   TRY(insert, database.prepare("INSERT INTO audit (at_ms, verb, by_id, lease, owner_id, name,"
                                " reason) VALUES (?, ?, ?, ?, ?, ?, ?)"));
   for (const AuditEntry& entry : audit) {
-    insert.clear();
-    insert.bind(1, entry.at.value);
-    insert.bind(2, to_text(entry.verb));
-    if (entry.by) insert.bind(3, std::uint64_t{entry.by->value});
-    insert.bind(4, entry.lease.value);
-    insert.bind(5, std::uint64_t{entry.owner.value});
-    insert.bind(6, entry.name);
-    insert.bind(7, entry.reason);
-    TRY_STATUS(insert.run());
+    TRY_STATUS(insert.run_with(entry.at, to_text(entry.verb), entry.by, entry.lease, entry.owner,
+                               entry.name, entry.reason));
   }
   return Unit{};
 }
 
 Status drop_audit(Database& database, UnixMs before) {
-  TRY(old, database.prepare("DELETE FROM audit WHERE at_ms < ?"));
-  old.bind(1, before.value);
-  TRY_STATUS(old.run());
+  TRY_STATUS(database.run("DELETE FROM audit WHERE at_ms < ?", before));
   TRY(count, database.number("SELECT count(*) FROM audit"));
   if (count <= kAuditKept) return Unit{};
   return drop_of_many(database, count - kAuditKept);
@@ -97,11 +85,7 @@ Result<std::vector<AuditEntry>> kept_audit(Database& database, const AuditQuesti
   if (question.user) text += " AND (by_id = ?4 OR (lease <> 0 AND owner_id = ?4))";
   text += " ORDER BY id DESC LIMIT ?5";
   TRY(rows, database.prepare(text));
-  rows.bind(1, question.since.value);
-  rows.bind(2, question.until.value);
-  if (question.lease) rows.bind(3, question.lease->value);
-  if (question.user) rows.bind(4, std::uint64_t{question.user->value});
-  rows.bind(5, std::uint64_t{kAuditTold});
+  rows.bind(question.since, question.until, question.lease, question.user, kAuditTold);
   std::vector<AuditEntry> audit;
   for (;;) {
     TRY(row, rows.step());

@@ -90,9 +90,7 @@ Status write_copy(Database& from, const std::string& in_progress, const std::str
         ::open(in_progress.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!made) return os::system_error("cannot make " + in_progress, errno);
   }
-  TRY(copy, from.prepare("VACUUM INTO ?"));
-  copy.bind(1, in_progress);
-  TRY_STATUS(copy.run());
+  TRY_STATUS(from.run("VACUUM INTO ?", in_progress));
   TRY_STATUS(os::sync_file(in_progress));
   if (::rename(in_progress.c_str(), to.c_str()) != 0) {
     return os::system_error("cannot rename " + in_progress + " to " + to, errno);

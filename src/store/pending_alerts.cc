@@ -12,16 +12,9 @@ Status replace_firing(Database& database, const std::vector<FiringAlert>& firing
   TRY_STATUS(database.execute("DELETE FROM firing"));
   TRY(insert, database.prepare("INSERT INTO firing VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   for (const FiringAlert& alert : firing) {
-    insert.bind(1, alert.rule);
-    insert.bind(2, alert.when);
     const std::string device = alert.lease == LeaseId{} ? to_text(alert.device) : "";
-    insert.bind(3, device);
-    insert.bind(4, alert.lease.value);
-    insert.bind(5, alert.name);
-    insert.bind(6, alert.text);
-    insert.bind(7, alert.since.value);
-    insert.bind(8, alert.notified.value);
-    TRY_STATUS(insert.run());
+    TRY_STATUS(insert.run_with(alert.rule, alert.when, device, alert.lease, alert.name, alert.text,
+                               alert.since, alert.notified));
   }
   return Unit{};
 }
@@ -51,20 +44,13 @@ Status change(Database& database, const AlertChanges& changes) {
   TRY(insert,
       database.prepare("INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   for (const AlertDelivery& delivery : changes.put) {
-    insert.bind(1, delivery.number);
-    insert.bind(2, delivery.id);
-    insert.bind(3, delivery.rule);
-    insert.bind(4, to_text(delivery.channel));
-    insert.bind(5, delivery.body);
-    insert.bind(6, delivery.created.value);
-    insert.bind(7, delivery.next.value);
-    insert.bind(8, std::uint64_t{delivery.attempts});
-    TRY_STATUS(insert.run());
+    TRY_STATUS(insert.run_with(delivery.number, delivery.id, delivery.rule,
+                               to_text(delivery.channel), delivery.body, delivery.created,
+                               delivery.next, delivery.attempts));
   }
   TRY(erase, database.prepare("DELETE FROM deliveries WHERE number = ?"));
   for (const std::uint64_t number : changes.drop) {
-    erase.bind(1, number);
-    TRY_STATUS(erase.run());
+    TRY_STATUS(erase.run_with(number));
   }
   if (changes.firing != nullptr) TRY_STATUS(replace_firing(database, *changes.firing));
   return Unit{};
@@ -85,10 +71,7 @@ Status make_messages_table(Database& database) {
 
 Status keep_messages(Database& database, const AlertChanges& changes) {
   TRY_STATUS(database.execute("PRAGMA synchronous = FULL"));
-  TRY_STATUS(database.execute("BEGIN IMMEDIATE"));
-  Status done = change(database, changes);
-  if (done.ok()) done = database.execute("COMMIT");
-  if (!done.ok() && database.in_transaction()) (void)database.execute("ROLLBACK");
+  const Status done = database.in_transaction([&] { return change(database, changes); });
   TRY_STATUS(database.execute("PRAGMA synchronous = NORMAL"));
   return done;
 }
@@ -110,7 +93,7 @@ Result<KeptAlerts> kept_messages(Database& database) {
                             .body = std::string(rows.text(4)),
                             .created = {rows.signed_number(5)},
                             .next = {rows.signed_number(6)},
-                            .attempts = static_cast<std::uint32_t>(rows.number(7))});
+                            .attempts = rows.number32(7)});
   }
 }
 

@@ -38,11 +38,8 @@ std::uint32_t big_endian(const unsigned char* bytes) {
 Status apply_steps(Database& database, std::uint64_t from, UnixMs wall) {
   for (std::uint64_t version = from; version < kSchemaVersion; ++version) {
     TRY_STATUS(database.execute(kSteps[version]));
-    TRY(note, database.prepare("INSERT INTO migrations VALUES (?, ?, ?)"));
-    note.bind(1, version + 1);
-    note.bind(2, wall.value);
-    note.bind(3, BERTH_VERSION);
-    TRY_STATUS(note.run());
+    TRY_STATUS(
+        database.run("INSERT INTO migrations VALUES (?, ?, ?)", version + 1, wall, BERTH_VERSION));
   }
   return database.execute("PRAGMA user_version = " + std::to_string(kSchemaVersion) +
                           "; PRAGMA application_id = " + std::to_string(kJournalApplicationId));
@@ -81,11 +78,7 @@ Status migrate(Database& database, const std::string& path, UnixMs wall) {
   TRY(version, database.number("PRAGMA user_version"));
   TRY_STATUS(check_version(path, static_cast<std::uint32_t>(version)));
   if (version == kSchemaVersion) return Unit{};
-  TRY_STATUS(database.execute("BEGIN IMMEDIATE"));
-  Status applied = apply_steps(database, version, wall);
-  if (applied.ok()) applied = database.execute("COMMIT");
-  if (!applied.ok() && database.in_transaction()) (void)database.execute("ROLLBACK");
-  return applied;
+  return database.in_transaction([&] { return apply_steps(database, version, wall); });
 }
 
 }  // namespace berth::store

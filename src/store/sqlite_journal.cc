@@ -33,7 +33,7 @@ int note_frames(void* frames, sqlite3* /*database*/, const char* /*name*/, int c
 }
 
 struct Statements {
-  static Result<Statements> prepare(Database& database);
+  Status prepare(Database& database);
 
   Statement begin;
   Statement commit;
@@ -45,24 +45,20 @@ struct Statements {
   Statement set_property;
 };
 
-Result<Statements> Statements::prepare(Database& database) {
-  TRY(begin, database.prepare("BEGIN IMMEDIATE"));
-  TRY(commit, database.prepare("COMMIT"));
-  TRY(rollback, database.prepare("ROLLBACK"));
+Status Statements::prepare(Database& database) {
   // What was to be written, and whose failure was only seeming, may be written again.
-  TRY(insert_record, database.prepare("REPLACE INTO records VALUES (?, ?)"));
-  TRY(insert_snapshot, database.prepare("INSERT INTO snapshot VALUES (?, ?)"));
-  TRY(delete_records, database.prepare("DELETE FROM records"));
-  TRY(delete_snapshot, database.prepare("DELETE FROM snapshot"));
-  TRY(set_property, database.prepare("REPLACE INTO properties VALUES (?, ?)"));
-  return Statements{.begin = std::move(begin),
-                    .commit = std::move(commit),
-                    .rollback = std::move(rollback),
-                    .insert_record = std::move(insert_record),
-                    .insert_snapshot = std::move(insert_snapshot),
-                    .delete_records = std::move(delete_records),
-                    .delete_snapshot = std::move(delete_snapshot),
-                    .set_property = std::move(set_property)};
+  constexpr const char* kInsertRecord = "REPLACE INTO records VALUES (?, ?)";
+  for (const auto& [statement, sql] :
+       {std::pair(&begin, "BEGIN IMMEDIATE"), std::pair(&commit, "COMMIT"),
+        std::pair(&rollback, "ROLLBACK"), std::pair(&insert_record, kInsertRecord),
+        std::pair(&insert_snapshot, "INSERT INTO snapshot VALUES (?, ?)"),
+        std::pair(&delete_records, "DELETE FROM records"),
+        std::pair(&delete_snapshot, "DELETE FROM snapshot"),
+        std::pair(&set_property, "REPLACE INTO properties VALUES (?, ?)")}) {
+    TRY(prepared, database.prepare(sql));
+    *statement = std::move(prepared);
+  }
+  return Unit{};
 }
 
 struct WriteAheadLog {
@@ -120,8 +116,9 @@ Result<OpenedJournal> SqliteJournal::open(const JournalOptions& options) {
     (void)state.marks.take_back();
     return error;
   };
-  Result<Statements> statements = Statements::prepare(content.database);
-  if (!statements.ok()) return fail(statements.error());
+  Statements statements;
+  const Status prepared = statements.prepare(content.database);
+  if (!prepared.ok()) return fail(prepared.error());
   std::optional<MaintenanceThread> maintenance;
   if (content.shared) {
     Result<MaintenanceThread> started = MaintenanceThread::start(state.places);
@@ -136,7 +133,7 @@ Result<OpenedJournal> SqliteJournal::open(const JournalOptions& options) {
                                           .boot_id = options.boot_id,
                                           .boot_is_written = content.boot_id == options.boot_id,
                                           .database = std::move(content.database),
-                                          .statements = *std::move(statements),
+                                          .statements = std::move(statements),
                                           .maintenance = std::move(maintenance)});
   impl->last_sequence = content.last_sequence;
   impl->snapshot_count = content.snapshot_count;
@@ -216,9 +213,7 @@ JournalFacts SqliteJournal::facts() const {
 Status SqliteJournal::Impl::insert(Statement& into, std::uint64_t key, const Record& record) {
   line.clear();
   append_json(record, line);
-  into.bind(1, key);
-  into.bind(2, std::string_view(line));
-  return into.run();
+  return into.run_with(key, line);
 }
 
 Status SqliteJournal::Impl::write_records(std::span<const Record> records) {
@@ -239,9 +234,7 @@ Status SqliteJournal::Impl::write_snapshot(std::span<const Record> snapshot,
   for (const Record& record : snapshot) {
     TRY_STATUS(insert(statements.insert_snapshot, ++position, record));
   }
-  statements.set_property.bind(1, "snapshot_sequence");
-  statements.set_property.bind(2, snapshot_sequence);
-  return statements.set_property.run();
+  return statements.set_property.run_with("snapshot_sequence", snapshot_sequence);
 }
 
 // All that the body writes, or nothing.
@@ -256,16 +249,14 @@ Status SqliteJournal::Impl::in_transaction(const Body& body) {
     return done;
   }
   // Some failures have rolled it back already. If this fails, the next BEGIN does and says so.
-  if (database.in_transaction()) (void)statements.rollback.run();
+  if (database.is_in_transaction()) (void)statements.rollback.run();
   return done;
 }
 
 // With the first that is written in a new boot: it ends what is left of the last one, so that from
 // then on everything in the database is of this boot.
 Status SqliteJournal::Impl::write_boot() {
-  statements.set_property.bind(1, "boot_id");
-  statements.set_property.bind(2, std::string_view(boot_id));
-  return statements.set_property.run();
+  return statements.set_property.run_with("boot_id", boot_id);
 }
 
 void SqliteJournal::Impl::after_write() {
