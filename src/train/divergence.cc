@@ -35,38 +35,6 @@ std::optional<Level> prediction_level(double error) {
 
 }  // namespace
 
-std::string_view to_text(Level level) {
-  switch (level) {
-    case Level::kNormal:
-      return "normal";
-    case Level::kCaution:
-      return "caution";
-    case Level::kWarning:
-      return "warning";
-    case Level::kCritical:
-      break;
-  }
-  return "critical";
-}
-
-std::string_view to_text(Sign sign) {
-  switch (sign) {
-    case Sign::kNotFinite:
-      return "not_finite";
-    case Sign::kLossDeviation:
-      return "loss_deviation";
-    case Sign::kGradientExplosion:
-      return "gradient_explosion";
-    case Sign::kGradientVanishing:
-      return "gradient_vanishing";
-    case Sign::kPredictionError:
-      return "prediction_error";
-    case Sign::kOscillation:
-      break;
-  }
-  return "oscillation";
-}
-
 bool Verdict::has(Sign sign) const {
   return std::ranges::any_of(findings, [&](const Finding& f) { return f.sign == sign; });
 }

@@ -6,16 +6,20 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "train/average.h"
 #include "train/state_text.h"
 
 namespace berth::train {
 
 enum class Level : std::uint8_t { kNormal, kCaution, kWarning, kCritical };
-std::string_view to_text(Level level);
+constexpr auto words_of(Level) {
+  using enum Level;
+  return make_words<Level>(
+      {{kNormal, "normal"}, {kCaution, "caution"}, {kWarning, "warning"}, {kCritical, "critical"}});
+}
 
 enum class Sign : std::uint8_t {
   kNotFinite,
@@ -25,7 +29,15 @@ enum class Sign : std::uint8_t {
   kPredictionError,
   kOscillation,
 };
-std::string_view to_text(Sign sign);
+constexpr auto words_of(Sign) {
+  using enum Sign;
+  return make_words<Sign>({{kNotFinite, "not_finite"},
+                           {kLossDeviation, "loss_deviation"},
+                           {kGradientExplosion, "gradient_explosion"},
+                           {kGradientVanishing, "gradient_vanishing"},
+                           {kPredictionError, "prediction_error"},
+                           {kOscillation, "oscillation"}});
+}
 
 /// What was measured in one step. A predicted step has neither loss nor gradient, a real one no
 /// prediction.

@@ -18,20 +18,6 @@ constexpr double kTiredness = 0.1;  // Less with each predict phase after anothe
 
 }  // namespace
 
-std::string_view to_text(Phase phase) {
-  switch (phase) {
-    case Phase::kWarmup:
-      return "warmup";
-    case Phase::kFull:
-      return "full";
-    case Phase::kPredict:
-      return "predict";
-    case Phase::kCorrect:
-      break;
-  }
-  return "correct";
-}
-
 PhaseController::PhaseController(const PhaseConfig& config)
     : config_(config), left_(config.warmup_steps), confidence_wanted_(config.confidence_min) {
   CHECK(config.full_steps > 0 && config.predict_steps_max > 0);

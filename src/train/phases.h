@@ -5,14 +5,18 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
+#include "base/words.h"
 #include "train/state_text.h"
 
 namespace berth::train {
 
 enum class Phase : std::uint8_t { kWarmup, kFull, kPredict, kCorrect };
-std::string_view to_text(Phase phase);
+constexpr auto words_of(Phase) {
+  using enum Phase;
+  return make_words<Phase>(
+      {{kWarmup, "warmup"}, {kFull, "full"}, {kPredict, "predict"}, {kCorrect, "correct"}});
+}
 
 struct PhaseConfig {
   std::uint32_t warmup_steps = 100;

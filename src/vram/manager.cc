@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "base/check.h"
 #include "base/quantity.h"
 
 namespace berth::vram {
@@ -54,9 +53,10 @@ void Manager::done(Now now, Action action, Outcome outcome, const Sample& after,
     return;
   }
   const bool is_save = action == Action::kCheckpoint;
+  std::string text = is_save ? "emergency " : "";
+  text.append(to_text(action)).append(": ").append(to_text(outcome));
   Event& event =
-      emit(now, is_save ? Event::Kind::kCheckpoint : Event::Kind::kMeasure,
-           std::string(is_save ? "emergency " : "") + to_text(action) + ": " + to_text(outcome));
+      emit(now, is_save ? Event::Kind::kCheckpoint : Event::Kind::kMeasure, std::move(text));
   event.action = action;
   event.value = static_cast<int>(outcome);
   if (is_save && outcome == Outcome::kDone) {
@@ -190,50 +190,6 @@ Event& Manager::emit(Now now, Event::Kind kind, std::string text) {
                      .level = level_,
                      .text = std::move(text)});
   return events_.back();
-}
-
-const char* to_text(Level level) {
-  switch (level) {
-    case Level::kUnknown:
-      return "unknown";
-    case Level::kNormal:
-      return "normal";
-    case Level::kWarn:
-      return "warn";
-    case Level::kCleanup:
-      return "cleanup";
-    case Level::kCritical:
-      return "critical";
-  }
-  CHECK(false);
-}
-
-const char* to_text(Action action) {
-  switch (action) {
-    case Action::kCleanup:
-      return "cleanup";
-    case Action::kCheckpoint:
-      return "checkpoint";
-    case Action::kShrink:
-      return "smaller micro-batch";
-    case Action::kOffload:
-      return "offload";
-    case Action::kPause:
-      return "pause";
-  }
-  CHECK(false);
-}
-
-const char* to_text(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kDone:
-      return "done";
-    case Outcome::kNotDone:
-      return "not done";
-    case Outcome::kUnconfirmed:
-      return "unconfirmed";
-  }
-  CHECK(false);
 }
 
 }  // namespace berth::vram

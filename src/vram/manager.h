@@ -14,13 +14,27 @@
 #include <string>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "vram/leak.h"
 #include "vram/thresholds.h"
 
 namespace berth::vram {
 
 enum class Action : std::uint8_t { kCleanup, kCheckpoint, kShrink, kOffload, kPause };
+constexpr auto words_of(Action) {
+  using enum Action;
+  return make_words<Action>({{kCleanup, "cleanup"},
+                             {kCheckpoint, "checkpoint"},
+                             {kShrink, "smaller micro-batch"},
+                             {kOffload, "offload"},
+                             {kPause, "pause"}});
+}
 enum class Outcome : std::uint8_t { kDone, kNotDone, kUnconfirmed };
+constexpr auto words_of(Outcome) {
+  using enum Outcome;
+  return make_words<Outcome>(
+      {{kDone, "done"}, {kNotDone, "not done"}, {kUnconfirmed, "unconfirmed"}});
+}
 
 struct Settings {
   Limits limits;
@@ -151,9 +165,5 @@ class Manager {
   std::deque<Event> events_;
   std::deque<Phase> phases_;
 };
-
-const char* to_text(Level level);
-const char* to_text(Action action);
-const char* to_text(Outcome outcome);
 
 }  // namespace berth::vram

@@ -8,10 +8,19 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth::vram {
 
 enum class Level : std::uint8_t { kUnknown, kNormal, kWarn, kCleanup, kCritical };
+constexpr auto words_of(Level) {
+  using enum Level;
+  return make_words<Level>({{kUnknown, "unknown"},
+                            {kNormal, "normal"},
+                            {kWarn, "warn"},
+                            {kCleanup, "cleanup"},
+                            {kCritical, "critical"}});
+}
 
 /// One threshold as it was asked for: bytes, or a share of the whole.
 struct Limit {
