@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/ids.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+
+#include "base/number.h"
 
 namespace berth {
 namespace {
@@ -11,20 +14,6 @@ constexpr std::string_view kBase32 = "abcdefghijklmnopqrstuvwxyz234567";
 constexpr std::size_t kHandleLetters = 26;  // 130 bits: the last letter carries three.
 constexpr std::array<std::size_t, 4> kDashes = {8, 13, 18, 23};
 constexpr std::size_t kUuidLength = 36;
-
-std::optional<std::uint64_t> hex_value(char c) {
-  if (c >= '0' && c <= '9') return static_cast<std::uint64_t>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<std::uint64_t>(c - 'a') + 10;
-  if (c >= 'A' && c <= 'F') return static_cast<std::uint64_t>(c - 'A') + 10;
-  return std::nullopt;
-}
-
-bool is_dash_position(std::size_t i) {
-  for (const std::size_t dash : kDashes) {
-    if (i == dash) return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -94,11 +83,11 @@ std::optional<DeviceId> parse_device_id(std::string_view text) {
   if (text.size() != kUuidLength) return std::nullopt;
   std::size_t digit = 0;
   for (std::size_t i = 0; i < kUuidLength; ++i) {
-    if (is_dash_position(i)) {
+    if (std::ranges::find(kDashes, i) != kDashes.end()) {
       if (text[i] != '-') return std::nullopt;
       continue;
     }
-    const std::optional<std::uint64_t> value = hex_value(text[i]);
+    const std::optional<std::uint64_t> value = parse_number<std::uint64_t>(text.substr(i, 1), 16);
     if (!value) return std::nullopt;
     std::uint64_t& half = digit < 16 ? device.high : device.low;
     half = half << 4U | *value;

@@ -4,6 +4,7 @@
 // seen. Pure; any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -19,6 +20,16 @@ struct Letter {
 /// The letter that begins at the first byte. Overlong forms, surrogates and what lies beyond
 /// U+10FFFF are not valid, and one byte is taken of them.
 Letter first_letter(std::string_view text);
+
+/// Of ASCII.
+constexpr bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+/// At least one of these, and of '-' and '_', and nothing else.
+constexpr bool is_bare_word(std::string_view text) {
+  const auto is_fit = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; };
+  return !text.empty() && std::ranges::all_of(text, is_fit);
+}
 
 /// Controls, marks of direction, line and paragraph separators, what takes no room, private use and
 /// tags.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/letters.h"
 #include "base/number.h"
 #include "base/quantity.h"
 
@@ -15,8 +16,7 @@ constexpr Bytes kCapacityMax = gib(1024);
 constexpr std::size_t kModelMax = 63;
 
 bool is_model_letter(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ' ||
-         c == '-' || c == '_' || c == '.';
+  return is_letter_or_digit(c) || c == ' ' || c == '-' || c == '_' || c == '.';
 }
 
 Error bad_item(std::string_view item, const std::string& why) {

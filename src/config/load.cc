@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "base/letters.h"
 #include "base/nearest.h"
 #include "config/document.h"
 #include "config/keys.h"
@@ -301,10 +302,7 @@ std::variant<Loaded, Problems> load(const Input& input) {
 }
 
 bool is_alert_name(std::string_view name) {
-  return !name.empty() && name.size() <= kAlertNameMax && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
+  return is_bare_word(name) && name.size() <= kAlertNameMax;
 }
 
 std::vector<Override> overrides_of_environment(

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/bare_size.h"
+#include "base/letters.h"
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/quantity.h"
@@ -394,11 +395,7 @@ std::string toml_text(std::string_view text) {
 }
 
 std::string toml_key(std::string_view name) {
-  const bool bare = !name.empty() && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
-  return bare ? std::string(name) : toml_text(name);
+  return is_bare_word(name) ? std::string(name) : toml_text(name);
 }
 
 Slot slot_of(const Key& key, Config& config) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/simulated.h"
 #include "os/environment.h"
 #include "os/files.h"
@@ -65,8 +66,7 @@ std::string user_state(const Environment& env) {
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.size() <= kWorldNameMax && name.front() != '.' &&
          std::ranges::all_of(name, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                  c == '-' || c == '_' || c == '.';
+           return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
          });
 }
 

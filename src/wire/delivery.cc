@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "base/letters.h"
 #include "model/alert.h"
 #include "wire/field_reader.h"
 #include "wire/field_writer.h"
@@ -34,10 +35,7 @@ void read_name(ObjectReader& reader, std::string_view field, std::string_view be
                std::string& out) {
   reader.require(field);
   reader.text(field, out);
-  const auto is_fit = [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           besides.contains(c);
-  };
+  const auto is_fit = [&](char c) { return is_letter_or_digit(c) || besides.contains(c); };
   if (out.empty() || out.size() > limits::kDeliveryIdMax || !std::ranges::all_of(out, is_fit)) {
     reader.refuse(field, "must be 1 to 64 letters, digits and " + std::string(besides));
   }

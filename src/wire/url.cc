@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/letters.h"
 #include "base/number.h"
 #include "wire/limits.h"
 
@@ -11,8 +12,7 @@ namespace berth::wire {
 namespace {
 
 bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
+  return is_letter_or_digit(c) || std::string_view("-._~").contains(c);
 }
 
 Error bad_target(std::string_view why) {
