@@ -143,8 +143,10 @@ std::optional<Refusal> Admission::refuse_user(const Request& request, UserId use
     return Refusal{RefusalCode::kQueueFull, "you hold " + std::to_string(count.held) +
                                                 " leases, which is your limit (limits.leases)"};
   }
-  if (request.vram > limits.vram_max) {
-    return Refusal{RefusalCode::kQueueFull, to_text(request.vram) + " is above your limit of " +
+  if (const Bytes taken = most_taken(*ledger_, request); taken > limits.vram_max) {
+    const std::string_view all = device_count(request) > 1 ? " on all GPUs together" : "";
+    return Refusal{RefusalCode::kQueueFull, to_text(taken) + std::string(all) +
+                                                " is above your limit of " +
                                                 to_text(limits.vram_max) + " of VRAM"};
   }
   if (request.priority > limits.priority_max) {

@@ -432,19 +432,6 @@ TEST(Coordinator, FairAlternatesBetweenThoseWhoAskTogether) {
   EXPECT_EQ(story.coordinator.queue(story.now), (std::vector<LeaseId>{{2}, {5}, {3}, {4}}));
 }
 
-TEST(Coordinator, AUserCannotFillTheQueueOrHoldMoreThanHisLimit) {
-  Story story({.order = Order::kFifo,
-               .reserve = {},
-               .limits_default = {.waiting_max = 2, .leases_max = 2, .vram_max = gib(10)}});
-  EXPECT_EQ(story.ask(S::budget(gib(8))), "held 1; ");
-  EXPECT_EQ(story.ask(S::budget(gib(4))), "waiting 2; ");  // 12 GiB are above the user's 10.
-  EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kUserLimit);
-  EXPECT_EQ(story.ask(S::budget(gib(4)), 2000), "held 3; ");
-  EXPECT_EQ(story.ask(S::budget(gib(4))), "waiting 4; ");
-  EXPECT_EQ(story.ask(S::budget(gib(4))), "refuse queue_full; ");
-  EXPECT_EQ(story.ask(S::budget(gib(11)), 3000), "refuse queue_full; ");
-}
-
 TEST(Coordinator, ALeaseInsideAnotherThatCouldNotStartBeforeItEndsIsRefused) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));

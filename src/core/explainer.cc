@@ -141,8 +141,7 @@ std::optional<LoweredLimit> Explainer::lowered_limit(const Lease& lease) const {
   if (bounds.leases_max == 0) {
     return LoweredLimit{.kind = Kind::kLeases, .allowed = 0, .asked = 1};
   }
-  Bytes asked;
-  for (std::size_t i = 0; i < device_count(lease.request); ++i) asked += lease.request.vram;
+  const Bytes asked = most_taken(*ledger_, lease.request);
   if (asked > bounds.vram_max) {
     return LoweredLimit{
         .kind = Kind::kVram, .allowed = bounds.vram_max.value, .asked = asked.value};
@@ -217,8 +216,7 @@ void Explainer::add_start(const Lease& lease, WhyView& view, Now at) const {
 Instant Explainer::when_user_has_room(const Lease& lease, Instant at) const {
   const UserLimits& bounds = core_->limits_of(lease.user);
   UserCount count = indexes_->count_of(lease.user);
-  Bytes asked;
-  for (std::size_t i = 0; i < device_count(lease.request); ++i) asked += lease.request.vram;
+  const Bytes asked = most_taken(*ledger_, lease.request);
   std::vector<std::pair<Instant, const Held*>> ends;
   for (const auto& [id, other] : core_->state().leases()) {
     if (other.user != lease.user || other.held() == nullptr) continue;

@@ -42,7 +42,7 @@ struct Coordinator::Impl final : Decider {
   using Decider::Decider;
 
   Ledger ledger;
-  Indexes indexes{*this};
+  Indexes indexes{*this, ledger};
   Devices devices{*this, ledger};
   Confirmations confirmations{*this};
   Membership membership{*this};

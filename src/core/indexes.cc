@@ -2,6 +2,7 @@
 #include "core/indexes.h"
 
 #include "base/check.h"
+#include "core/site.h"
 
 namespace berth::core {
 namespace {
@@ -87,13 +88,10 @@ UserCount Indexes::count_of(UserId user) const {
 
 bool Indexes::user_has_room(const Lease& lease) const {
   const UserLimits& limits = core_->limits_of(lease.user);
-  const auto found = users_.find(lease.user);
-  if (found == users_.end()) return true;
-  const std::uint64_t devices =
-      lease.request.devices.empty() ? lease.request.device_count : lease.request.devices.size();
-  Bytes asked;
-  for (std::uint64_t i = 0; i < devices; ++i) asked += lease.request.vram;
-  return found->second.held < limits.leases_max && found->second.vram + asked <= limits.vram_max;
+  const UserCount count = count_of(lease.user);
+  if (count.held >= limits.leases_max) return false;
+  return limits.vram_max == Bytes::max() ||
+         count.vram + most_taken(*ledger_, lease.request) <= limits.vram_max;
 }
 
 void Indexes::check() const {

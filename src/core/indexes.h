@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/decider.h"
+#include "core/ledger.h"
 #include "core/part.h"
 #include "core/queue.h"
 
@@ -22,7 +23,7 @@ struct UserCount {
 
 class Indexes {
  public:
-  explicit Indexes(const Decider& core) : core_(core) {}
+  Indexes(const Decider& core, const Ledger& ledger) : core_(core), ledger_(ledger) {}
 
   /// The lease has changed, or is no more: null. True: the schedule may give another answer.
   bool update(LeaseId id, const Lease* lease);
@@ -61,6 +62,7 @@ class Indexes {
   bool update_user(const Lease* lease, OfLease& known);
 
   Ref<const Decider> core_;
+  Ref<const Ledger> ledger_;
   PerLease<OfLease> known_;
   Queue queue_;
   std::uint64_t queue_version_ = 0;

@@ -27,7 +27,8 @@ class IndexesTest : public testing::Test {
   }
 
   TestDecider core{{.order = Order::kFifo}};
-  Indexes indexes{core};
+  Ledger ledger;
+  Indexes indexes{core, ledger};
 };
 
 TEST_F(IndexesTest, WhoWaitsStandsInTheQueueUntilItIsGranted) {

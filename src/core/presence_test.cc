@@ -13,7 +13,8 @@ class PresenceTest : public testing::Test {
   const Lease& lease() const { return *core.state().find(id); }
 
   TestDecider core;
-  Indexes indexes{core};
+  Ledger ledger;
+  Indexes indexes{core, ledger};
   Presence presence{core, indexes};
   LeaseId id = core.queue({.vram = gib(1)});
 };

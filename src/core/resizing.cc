@@ -113,6 +113,16 @@ void Resizing::take_back(LeaseId id) {
   attribution_->announce_budget(id);
 }
 
+std::optional<Refusal> Resizing::refuse_above_limit(const Lease& lease,
+                                                    const std::vector<Part>& parts) const {
+  Bytes all = saturating_sub(indexes_->count_of(lease.user).vram, indexes_->vram_of(lease.id));
+  for (const Part& part : parts) all += part.budget;
+  const Bytes most = core_->limits_of(lease.user).vram_max;
+  if (all <= most) return std::nullopt;
+  return Refusal{RefusalCode::kQueueFull,
+                 "that is above your limit of " + to_text(most) + " of VRAM"};
+}
+
 void Resizing::make_exclusive(Token token, const Lease& lease) {
   std::vector<Part> parts = lease.held()->parts;
   for (Part& part : parts) {
@@ -126,6 +136,9 @@ void Resizing::make_exclusive(Token token, const Lease& lease) {
     const Bytes room = saturating_sub(account->capacity, account->held_back());
     part.budget = std::max(part.budget, room);
   }
+  if (auto refusal = refuse_above_limit(lease, parts)) {
+    return core_->refuse(token, *std::move(refusal));
+  }
   resize(lease.id, Share::kExclusive, std::move(parts));
   core_->notify(lease.id, LeaseEvent::kResized);
   core_->answer(token, lease.id);
@@ -136,14 +149,8 @@ std::optional<Refusal> Resizing::refuse_growth(const Lease& lease, Bytes vram) c
     return Refusal{RefusalCode::kSafeMode,
                    "nothing is granted now, growth included (see berth doctor)"};
   }
-  Bytes sum;
-  for (std::size_t i = 0; i < lease.held()->parts.size(); ++i) sum += vram;
-  const UserLimits& limits = core_->limits_of(lease.user);
-  const Bytes others =
-      saturating_sub(indexes_->count_of(lease.user).vram, indexes_->vram_of(lease.id));
-  if (others + sum > limits.vram_max) {
-    return Refusal{RefusalCode::kQueueFull,
-                   "that is above your limit of " + to_text(limits.vram_max) + " of VRAM"};
+  if (auto refusal = refuse_above_limit(lease, with_budget(lease.held()->parts, vram))) {
+    return refusal;
   }
   for (const Part& part : lease.held()->parts) {
     const Account* account = ledger_->find(part.device);

@@ -58,6 +58,8 @@ class Resizing {
 
   std::optional<Refusal> refuse(const Lease& lease, Share share) const;
   std::optional<Refusal> refuse_growth(const Lease& lease, Bytes vram) const;
+  std::optional<Refusal> refuse_above_limit(const Lease& lease,
+                                            const std::vector<Part>& parts) const;
   void resize(LeaseId id, Share share, std::vector<Part> parts);
   void resized(LeaseId id, std::optional<Token> token);
   void make_exclusive(Token token, const Lease& lease);

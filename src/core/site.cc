@@ -73,6 +73,23 @@ Site site_of(const Ledger& ledger, const Request& request, Bytes exclusive_unman
   return best;
 }
 
+Bytes most_taken(const Ledger& ledger, const Request& request) {
+  const std::size_t count = device_count(request);
+  std::vector<Bytes> figures;
+  if (request.share != Share::kExclusive) {
+    figures.assign(count, request.vram);
+  } else {
+    for (const Account& account : ledger.accounts()) {
+      if (!account.seen || !is_eligible(account, request)) continue;
+      figures.push_back(account.grantable_when_empty());
+    }
+    std::ranges::sort(figures, std::greater{});
+  }
+  Bytes sum;
+  for (std::size_t i = 0; i < std::min(count, figures.size()); ++i) sum += figures[i];
+  return sum;
+}
+
 Bytes most_grantable(const Ledger& ledger, const Request& request) {
   Bytes most;
   for (const auto& [model, group] : groups_of(ledger, request)) {

@@ -35,6 +35,10 @@ Shortage shortage_on(const Account& account, const Request& request);
 /// How many bytes could be granted now on each of as many devices as it asks for.
 Bytes most_grantable(const Ledger& ledger, const Request& request);
 
+/// The most that it takes of what its user may have: the budgets that it asks for, or the largest
+/// devices that it could get for itself.
+Bytes most_taken(const Ledger& ledger, const Request& request);
+
 /// The largest budget that the devices could grant if they were empty, where they are enough by
 /// number and what the request asks is more than that.
 std::optional<Bytes> too_small_for(const Ledger& ledger, const Request& request);
