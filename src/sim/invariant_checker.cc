@@ -265,6 +265,7 @@ void InvariantChecker::check_record_by_rules(const Record& record,
   const bool grant = std::holds_alternative<LeaseGranted>(record.fact);
   if (grant) {
     check(turns_.check_grant(observations_, *after, engine.coordinator(), now()));
+    check(check_user(observations_, *after));
   }
   if (grant || std::holds_alternative<LeaseResized>(record.fact)) {
     bool grows = grant;

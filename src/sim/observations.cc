@@ -240,6 +240,20 @@ std::string check_grant(const Observations& observations, const ReferenceLease& 
   return {};
 }
 
+std::string check_user(const Observations& observations, const ReferenceLease& granted) {
+  const core::UserLimits& limits = observations.settings.limits_default;
+  std::size_t held = 0;
+  Bytes vram;
+  for (const auto& [id, lease] : observations.journal.leases()) {
+    if (lease.user != granted.user || !lease.holds()) continue;
+    ++held;
+    for (const Part& part : lease.parts) vram += part.budget;
+  }
+  if (held <= limits.leases_max && vram <= limits.vram_max) return {};
+  return fmt::format("lease {} was granted to a user who has {} leases and {} bytes by that",
+                     granted.id.value, held, vram.value);
+}
+
 std::string check_member(const Observations& observations, const ReferenceLease& lease,
                          Process process) {
   const Processes::Birth* birth = observations.processes.find(process);

@@ -77,6 +77,8 @@ bool are_enough(const Request& request, std::span<const std::string> models);
 /// A grant, or a growth, that was just written; `before` is how the lease stood before.
 std::string check_grant(const Observations& observations, const ReferenceLease& lease,
                         const ReferenceLease& before);
+/// A lease that was just granted: what its user has now.
+std::string check_user(const Observations& observations, const ReferenceLease& granted);
 /// A process that was just written down as a member of the lease.
 std::string check_member(const Observations& observations, const ReferenceLease& lease,
                          Process process);
