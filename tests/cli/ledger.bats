@@ -107,6 +107,7 @@ gib=$((1 << 30))
   status_is 0
   [[ ${lines[0]} == "It is not known what it needs"* && ${lines[1]} == "It fits now on GPU 0."* ]]
   berth run -q -m 4G -- vram_user --bytes 1GiB
+  eventually state_is 1 ended
   run --separate-stderr berth fit --like -- vram_user --bytes 1GiB
   [[ ${lines[0]} == "By its last runs it needs 1.4 GiB." ]]
   run berth fit --like
@@ -123,6 +124,7 @@ gib=$((1 << 30))
   echo 'policy.default_vram = "learned"' >"$XDG_CONFIG_HOME/berth/config.toml"
   run --separate-stderr berth run -- vram_user --bytes 1GiB
   [[ $stderr == *"no -m: asking for what earlier runs"*"and nobody else"* ]]
+  eventually state_is 1 ended
   run --separate-stderr berth run -- vram_user --bytes 1GiB
   [[ $stderr == *", 1.4 GiB, lease 2"* ]]
   run berth show 2
