@@ -248,6 +248,7 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
   }
   const std::vector<AuditEntry> done = audit(now, event, records, effects);
   const bool was_behind = journal_.behind();
+  if (std::holds_alternative<core::ProcessEnded>(event)) ask_probe_meanwhile(now, effects);
   if (!records.empty()) {
     event_streams_.changed();
     const Status written = journal_.append(now.instant, std::move(records));
@@ -275,6 +276,22 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
   } else if (was_behind && !journal_.behind()) {
     events_.emplace_back(core::JournalMended{});
   }
+}
+
+// Others wait for what the driver says of an end. It is asked before the records are written: to
+// ask tells nobody anything. Not where processes are to be watched: one of them may turn out to
+// have ended since, and an answer counts only if it was asked for after the end.
+void Engine::ask_probe_meanwhile(core::Now now, std::vector<core::Effect>& effects) {
+  const auto watches = [](const core::Effect& effect) {
+    return std::holds_alternative<core::Watch>(effect);
+  };
+  if (std::ranges::any_of(effects, watches)) return;
+  std::erase_if(effects, [this](const core::Effect& effect) {
+    const auto* ask = std::get_if<core::AskProbe>(&effect);
+    if (ask != nullptr) probe_.want(ask->at);
+    return ask != nullptr;
+  });
+  ask_probe_if_due(now);
 }
 
 std::vector<AuditEntry> Engine::audit(core::Now now, const core::Event& event,

@@ -115,6 +115,7 @@ class Engine {
   std::vector<AuditEntry> audit(core::Now now, const core::Event& event,
                                 const std::vector<Record>& records,
                                 const std::vector<core::Effect>& effects) const;
+  void ask_probe_meanwhile(core::Now now, std::vector<core::Effect>& effects);
   void perform_one(core::Now now, const core::Effect& effect, Batch& batch);
   void announce_budgets(core::Now now, const std::set<LeaseId>& leases);
   void publish_event(core::Now now, const core::Notify& notify);

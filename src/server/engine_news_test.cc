@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// News about devices, for those who follow everything.
+// News about devices, for those who follow everything; and when the driver is asked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +21,18 @@ TEST(Engine, AStreamOfEverythingIsToldOfThePressureOnADevice) {
   story.sample(gib(2));
   EXPECT_THAT(story.done(), testing::Not(testing::Contains(testing::HasSubstr("device_pressure"))))
       << "it was told";
+}
+
+TEST(Engine, ProbeIsAskedOfAnEndBeforeThatIsWrittenAndOnce) {
+  EngineStory story;
+  story.submit(1, EngineStory::budget(gib(8)));
+  story.claim(1, 2);
+  story.sample();
+  const int before = story.world.questions;
+  story.engine.process_ended(story.now, EngineStory::process(101));
+  EXPECT_EQ(story.world.questions_at_append, before + 1);
+  story.sample();
+  EXPECT_EQ(story.world.questions, before + 1);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ class FakeWorld final : public World {
 
   Status append(const std::vector<Record>& records) override {
     ++appends;
+    questions_at_append = questions;
     if (full || appends == fail_append) return Error{Errc::kFull, "no space left on device"};
     std::string line = "append";
     for (const Record& record : records) {
@@ -70,6 +71,7 @@ class FakeWorld final : public World {
   std::uint64_t fail_append = 0;  // The n-th fails; 0: none.
   bool full = false;
   int questions = 0;
+  int questions_at_append = 0;  // By the last append.
 
  private:
   std::vector<std::string>& trace_;
