@@ -136,7 +136,12 @@ std::variant<wire::LeaseAnswer, ExitOutcome> Reservation::wait(const RequestPlan
   QueueWait queue_wait(
       {session_.client(), again, *signals, console_, status},
       {.request = plan.request, .names_priority = plan.names_priority, .anchor = anchor()});
-  return queue_wait.wait();
+  const std::variant<QueueWait::Granted, ExitOutcome> granted = queue_wait.wait();
+  if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
+  Result<wire::LeaseAnswer> lease = queue_wait.granted();
+  if (lease.ok()) return *std::move(lease);
+  session_.fail(ExitCode::kVersion, lease.error().message);
+  return failed();
 }
 
 ExitOutcome Reservation::tell(const LeaseView& lease) {

@@ -40,13 +40,17 @@ int milliseconds_until(std::optional<Instant> at, Instant now) {
 QueueWait::QueueWait(Ports ports, RequestBody request)
     : ports_(ports), request_(std::move(request)) {}
 
-std::variant<wire::LeaseAnswer, ExitOutcome> QueueWait::wait() {
+std::variant<QueueWait::Granted, ExitOutcome> QueueWait::wait() {
   while (true) {
     if (Outcome outcome = step()) {
       ports_.console.clear();
       return *std::move(outcome);
     }
   }
+}
+
+Result<wire::LeaseAnswer> QueueWait::granted() const {
+  return wire::decode_lease(checked(last_).lease);
 }
 
 void QueueWait::begin() {
@@ -75,6 +79,7 @@ void QueueWait::ask() {
                 .body = ReconnectBody{.restarts = restarts_}};
   }
   asked_ = true;
+  last_.reset();
   // What fails here fails again when the answer is read, and is handled there.
   const Status sent = ports_.client.connection().send(question);
   if (!sent.ok()) static_cast<void>(lost_connection(sent.error()));
@@ -148,15 +153,17 @@ QueueWait::Outcome QueueWait::take(const wire::SseEvent& event) {
     return std::nullopt;
   }
   if (!name) return std::nullopt;  // Of a newer daemon.
-  Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
-  if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
-  if (!id_) ports_.status.queued(lease->view.id);
-  handle_ = lease->view.handle;
-  id_ = lease->view.id;
+  if (!id_) {
+    const Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
+    if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
+    ports_.status.queued(lease->view.id);
+    handle_ = lease->view.handle;
+    id_ = lease->view.id;
+  }
   tries_ = 0;
   too_fast_since_.reset();
   too_fast_ = 0;
-  last_ = *std::move(lease);
+  last_ = Told{*name, event.data};
   return std::nullopt;
 }
 
@@ -164,11 +171,14 @@ QueueWait::Outcome QueueWait::take(const wire::SseEvent& event) {
 // asked again.
 QueueWait::Outcome QueueWait::stream_ended() {
   asked_ = false;
-  std::optional<wire::LeaseAnswer> lease = std::exchange(last_, std::nullopt);
-  if (!lease || lease->view.state == LeaseState::kWaiting || comes_back(lease->view)) {
+  if (!last_) return lost_connection({Errc::kUnavailable, ""});
+  if (last_->event == EventName::kGranted) return Granted{};
+  const Result<wire::LeaseAnswer> lease = granted();
+  if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
+  if (lease->view.state == LeaseState::kWaiting || comes_back(lease->view)) {
     return lost_connection({Errc::kUnavailable, ""});  // It was told nothing: ask again, later.
   }
-  if (lease->view.state != LeaseState::kEnded) return *std::move(lease);
+  if (lease->view.state != LeaseState::kEnded) return Granted{};
   if (lease->refusal) {
     const std::string who = by_whom(lease->view.ended_by, ports_.console.context());
     return fail(wire::exit_code(lease->refusal->code),
@@ -267,8 +277,8 @@ std::variant<std::optional<wire::LeaseAnswer>, ExitOutcome> QueueWait::claim(
     // The daemon is gone: once it is back it tells again that the request is granted, and the claim
     // is made again, by the same process.
     if (Outcome left = lost_connection(answer.error())) return std::get<ExitOutcome>(*left);
-    std::variant<wire::LeaseAnswer, ExitOutcome> granted = wait();
-    if (ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
+    const std::variant<Granted, ExitOutcome> again = wait();
+    if (const ExitOutcome* left = std::get_if<ExitOutcome>(&again)) return *left;
     answer = ports_.client.connection().ask(question);
   }
   if (answer->ok()) {

@@ -43,8 +43,11 @@ class QueueWait {
 
   /// Asks, if that was not done.
   void begin();
+  struct Granted {};
   /// Waits for the grant. After a claim that came too late: waits for the next one.
-  std::variant<wire::LeaseAnswer, ExitOutcome> wait();
+  std::variant<Granted, ExitOutcome> wait();
+  /// What was told with the grant.
+  Result<wire::LeaseAnswer> granted() const;
 
   /// Takes the grant up for a process that stands ready. Absent: the offer went to the next one
   /// meanwhile, and it must be waited for again. `meanwhile` is done while the daemon answers.
@@ -58,7 +61,11 @@ class QueueWait {
   std::optional<LeaseId> lease() const { return id_; }
 
  private:
-  using Outcome = std::optional<std::variant<wire::LeaseAnswer, ExitOutcome>>;
+  using Outcome = std::optional<std::variant<Granted, ExitOutcome>>;
+  struct Told {
+    wire::EventName event;
+    std::string lease;  // Not read before it is needed: a grant is taken up without.
+  };
 
   Outcome step();
   Outcome handle_signals();
@@ -79,7 +86,7 @@ class QueueWait {
   RequestBody request_;
   std::optional<Handle> handle_;  // Absent: the daemon has not answered yet.
   std::optional<LeaseId> id_;
-  std::optional<wire::LeaseAnswer> last_;  // As the stream last told.
+  std::optional<Told> last_;               // By the stream.
   bool asked_ = false;                     // A stream is open, and tells of the request.
   std::optional<Instant> reconnect_at_;    // The daemon is away.
   std::size_t tries_ = 0;                  // To reach it again.

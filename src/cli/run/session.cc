@@ -281,8 +281,8 @@ ExitOutcome Session::run_in_turn() {
     // While it waits anyway; and once more if it was killed meanwhile.
     if (Step end = runner.hold()) return *end;
     look_ahead();
-    std::variant<wire::LeaseAnswer, ExitOutcome> granted = queue_wait.wait();
-    if (ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
+    const std::variant<QueueWait::Granted, ExitOutcome> granted = queue_wait.wait();
+    if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
     if (Step end = runner.hold()) return *end;
     auto claimed = queue_wait.claim(runner.process(), [this] { look_ahead(); });
     if (ExitOutcome* left = std::get_if<ExitOutcome>(&claimed)) return *left;
