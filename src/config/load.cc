@@ -36,25 +36,42 @@ struct Match {
   bool free_name = false;    // Its last part stands for '*'.
 };
 
+// Takes the first part off a key's path.
+std::string_view take_segment(std::string_view& path) {
+  const std::string_view segment = path.substr(0, path.find('.'));
+  path.remove_prefix(std::min(segment.size() + 1, path.size()));
+  return segment;
+}
+
+bool is_former(std::string_view former, const Path& path) {
+  for (const std::string& part : path) {
+    if (former.empty() || take_segment(former) != part) return false;
+  }
+  return former.empty();
+}
+
+// For each entry of a file all keys are gone through, so nothing is split or copied on the way.
 Match match(const Path& path) {
   Match found;
   for (const Key& key : keys()) {
-    if (!key.former.empty() && std::ranges::equal(split(key.former), path)) return {.key = &key};
-    const std::vector<std::string_view> segments = split(key.path);
-    if (path.size() > segments.size()) continue;
-    std::string name;
+    if (!key.former.empty() && is_former(key.former, path)) return {.key = &key};
+    std::string_view rest = key.path;
+    std::string_view segment;
+    const std::string* name = nullptr;
     bool same = true;
     for (std::size_t i = 0; i < path.size() && same; ++i) {
-      if (segments[i] == "*") {
-        name = path[i];
+      same = !rest.empty();
+      segment = take_segment(rest);
+      if (segment == "*") {
+        name = &path[i];
       } else {
-        same = segments[i] == path[i];
+        same = same && segment == path[i];
       }
     }
     if (!same) continue;
-    if (path.size() == segments.size()) return {.key = &key, .name = std::move(name)};
+    if (rest.empty()) return {.key = &key, .name = name == nullptr ? "" : *name};
     found.section = true;
-    found.free_name = segments[path.size() - 1] == "*";
+    found.free_name = segment == "*";
   }
   return found;
 }
