@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kRealWorld = "real";
 constexpr const char* kSystemRuntime = "/run/berth";
 constexpr const char* kSystemState = "/var/lib/berth";
+constexpr const char* kLingering = "/var/lib/systemd/linger";  // A file for each user who does.
 constexpr const char* kSocketName = "/berthd.sock";
 constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;  // 107, and a zero.
 constexpr std::size_t kWorldNameMax = 64;
@@ -35,6 +36,12 @@ bool is_usable_directory(const std::string& path) {
   struct stat found{};
   return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
          ::access(path.c_str(), W_OK | X_OK) == 0;
+}
+
+// Where nobody does, the user's name need not be known: to ask for it takes as long as all else
+// that is read here, and far longer where a name service is asked.
+bool does_linger(UserId user) {
+  return exists(kLingering) && exists(std::string(kLingering) + "/" + user_name(user));
 }
 
 bool is_of_logind(const Environment& env) {
@@ -103,7 +110,7 @@ Environment read_environment() {
   if (!is_usable_directory(found.xdg_runtime_dir)) found.xdg_runtime_dir.clear();
   found.xdg_state_home = absolute(environment_variable("XDG_STATE_HOME"));
   found.xdg_config_home = absolute(environment_variable("XDG_CONFIG_HOME"));
-  found.lingers = exists("/var/lib/systemd/linger/" + user_name(found.user));
+  found.lingers = does_linger(found.user);
   return found;
 }
 
