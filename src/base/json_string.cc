@@ -124,6 +124,10 @@ void append_json_string(std::string_view text, std::string& out) {
 std::size_t utf8_length(std::string_view text) {
   std::size_t whole = 0;
   while (whole < text.size()) {
+    if (static_cast<unsigned char>(text[whole]) < 0x80) {  // Nearly all there is.
+      ++whole;
+      continue;
+    }
     const std::size_t length = sequence_length(text.substr(whole));
     if (length == 0) break;
     whole += length;
