@@ -104,10 +104,9 @@ bool is_of_system() {
                                          .autostart = client::Autostart::kNever,
                                          .version = BERTH_VERSION});
   if (!client.ok()) return false;
-  const auto answer = client->connection().ask({.route = wire::Route::kDaemon});
-  if (!answer.ok() || !answer->ok()) return false;
-  const auto daemon = wire::decode_daemon(answer->body);
-  return daemon.ok() && daemon->mode == wire::DaemonView::Mode::kSystem;
+  const auto daemon =
+      client::told(client->connection().ask({.route = wire::Route::kDaemon}), wire::decode_daemon);
+  return daemon && daemon->mode == wire::DaemonView::Mode::kSystem;
 }
 
 int show(const Invocation& invocation, ConfigArgs asked) {

@@ -55,11 +55,9 @@ std::optional<Bytes> budget_around(DaemonSession& session) {
       {.route = wire::Route::kLease, .lease = outer->handle_text});
   const bool is_elsewhere = !answer.ok() && answer.error().code == Errc::kConflict;
   if (!answer.ok() && !is_elsewhere) return *bytes;
-  const bool is_known = answer.ok() && answer->ok();
-  const auto lease = is_known ? wire::decode_lease(answer->body)
-                              : Result<wire::LeaseAnswer>(Error{Errc::kNotFound, ""});
-  const bool held = lease.ok() && (lease->view.state == LeaseState::kHeld ||
-                                   lease->view.state == LeaseState::kSuspended);
+  const auto lease = client::told(answer, wire::decode_lease);
+  const bool held = lease && (lease->view.state == LeaseState::kHeld ||
+                              lease->view.state == LeaseState::kSuspended);
   if (held) return *bytes;
   complain("berth: BERTH_LEASE_ID=" + outer->handle_text +
            " is no lease that is held: its budget does not count\n");

@@ -26,6 +26,13 @@ struct Answer {
   std::string body;
   bool ok() const { return status >= 200 && status < 300; }
 };
+/// What `decode` reads in an answer; absent where there is none, it is a no, or not understood.
+template <class T>
+std::optional<T> told(const Result<Answer>& answer, Result<T> (*decode)(std::string_view)) {
+  if (!answer.ok() || !answer->ok()) return std::nullopt;
+  Result<T> decoded = decode(answer->body);
+  return decoded.ok() ? std::optional(*std::move(decoded)) : std::nullopt;
+}
 /// A stream of events has ended as it should; the connection can be asked again.
 struct StreamEnded {};
 using Arrival = std::variant<wire::SseEvent, Answer, StreamEnded>;

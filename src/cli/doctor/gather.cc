@@ -63,11 +63,8 @@ void ask_daemon(client::Client& client, DoctorFacts& facts) {
     return;
   }
   facts.daemon = *std::move(daemon);
-  const auto devices = connection.ask({.route = wire::Route::kDevices});
-  if (devices.ok() && devices->ok()) {
-    auto list = wire::decode_devices(devices->body);
-    if (list.ok()) facts.devices = std::move(list->list.items);
-  }
+  auto list = client::told(connection.ask({.route = wire::Route::kDevices}), wire::decode_devices);
+  if (list) facts.devices = std::move(list->list.items);
   const auto peer = os::peer_of(connection.descriptor());
   facts.daemon_in_other_pid_namespace = peer.ok() && peer->pid == 0;
 }

@@ -23,10 +23,9 @@ bool is_set(const char* variable) {
 }
 
 bool is_own_daemon(client::Client& client) {
-  const auto answer = client.connection().ask({.route = wire::Route::kDaemon});
-  if (!answer.ok() || !answer->ok()) return false;
-  const auto daemon = wire::decode_daemon(answer->body);
-  return daemon.ok() && daemon->mode == wire::DaemonView::Mode::kUser;
+  const auto daemon =
+      client::told(client.connection().ask({.route = wire::Route::kDaemon}), wire::decode_daemon);
+  return daemon && daemon->mode == wire::DaemonView::Mode::kUser;
 }
 
 // Between fork and exec: system calls only.

@@ -32,10 +32,10 @@ bool fill_devices(const DeviceChoice& choice, DaemonSession& session, Request& r
 std::string hint_at_count(const std::optional<std::string>& gpus, std::span<const LeasePart> parts,
                           DaemonSession& session) {
   if (!gpus) return {};
-  const auto answer = session.client().connection().ask({.route = wire::Route::kDevices});
-  if (!answer.ok() || !answer->ok()) return {};  // A hint is no reason to fail.
-  const auto list = wire::decode_devices(answer->body);
-  return list.ok() ? count_hint(*gpus, parts, list->list.items.size()) : std::string();
+  // A hint is no reason to fail.
+  const auto list = client::told(
+      session.client().connection().ask({.route = wire::Route::kDevices}), wire::decode_devices);
+  return list ? count_hint(*gpus, parts, list->list.items.size()) : std::string();
 }
 
 }  // namespace berth::cli

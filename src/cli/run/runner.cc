@@ -190,11 +190,8 @@ std::optional<Saver> Runner::saver_for(const wire::LeaseAnswer& lease,
 void Runner::tell_save(const wire::LeaseAnswer& lease, const Saver& saver) {
   const std::optional<CheckpointedBody>& report = saver.report();
   if (!report) return;
-  Result<client::Connection> connection = ports_.client.another();
-  if (!connection.ok()) return;
-  static_cast<void>(connection->ask(
-      {.route = wire::Route::kCheckpointed, .lease = to_text(lease.view.handle), .body = *report},
-      kReportWithin));
+  static_cast<void>(ask_apart(
+      {.route = wire::Route::kCheckpointed, .lease = to_text(lease.view.handle), .body = *report}));
 }
 
 // As its programs have charged it, to the byte; the daemon may not have looked in time.
@@ -215,13 +212,9 @@ void Runner::tell_peak(LeaseView lease, const Result<enforce::Use>& use) {
 
 // Absent where the daemon does not tell: it may have gone meanwhile.
 std::optional<Bytes> Runner::largest_budget_for(const LeaseView& lease) {
-  Result<client::Connection> connection = ports_.client.another();
-  if (!connection.ok()) return std::nullopt;
-  const auto answer = connection->ask({.route = wire::Route::kDevices}, kReportWithin);
-  if (!answer.ok() || !answer->ok()) return std::nullopt;
-  const auto devices = wire::decode_devices(answer->body);
-  if (!devices.ok()) return std::nullopt;
-  return largest_budget(lease.parts, devices->list.items);
+  const auto devices =
+      client::told(ask_apart({.route = wire::Route::kDevices}), wire::decode_devices);
+  return devices ? largest_budget(lease.parts, devices->list.items) : std::nullopt;
 }
 
 // By the daemon's figures of the past: where it keeps none, nothing is said.
@@ -233,10 +226,8 @@ void Runner::tell_leak(const LeaseView& lease) {
   const std::string target = wire::target_of(wire::Route::kHistory) +
                              "?of=lease&lease=" + to_text(lease.handle) +
                              "&since=" + std::to_string(held.ns / seconds(1).ns + 1) + "s";
-  const Result<client::Answer> answer = connection->get(target, kReportWithin);
-  if (!answer.ok()) return;
-  const Result<wire::PastAnswer> past = wire::decode_past(answer->body);
-  if (!past.ok()) return;
+  const auto past = client::told(connection->get(target, kReportWithin), wire::decode_past);
+  if (!past) return;
   for (const history::Series& series : past->past.series) {
     if (series.subject.figure != history::Figure::kUsed) continue;
     if (const std::optional<Leak> leak = leak_in(series.buckets)) {
@@ -256,19 +247,21 @@ void Runner::give_back(const wire::LeaseAnswer& lease, int code) {
   static_cast<void>(report(lease, {.code = code, .signal = 0}));
 }
 
-// In a connection of its own: the other one listens, or was lost with the daemon. If nobody is
-// there now, the next daemon sees that the process is gone, and only the code is not known.
+// In a connection of its own: the other one listens, or was lost with the daemon.
+Result<client::Answer> Runner::ask_apart(const client::HttpRequest& question) {
+  TRY(connection, ports_.client.another());
+  return connection.ask(question, kReportWithin);
+}
+
+// If nobody is there now, the next daemon sees that the process is gone, and only the code is not
+// known.
 std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const ExitStatus& exit) {
-  Result<client::Connection> connection = ports_.client.another();
-  if (!connection.ok()) return std::nullopt;
   const ExitBody body{
       .exit = exit, .leftovers = Supervisor::leftovers(), .restarts = lease.view.restarts};
-  const Result<client::Answer> answer = connection->ask(
-      {.route = wire::Route::kExit, .lease = to_text(lease.view.handle), .body = body},
-      kReportWithin);
-  if (!answer.ok() || !answer->ok()) return std::nullopt;
-  const Result<wire::LeaseAnswer> after = wire::decode_lease(answer->body);
-  return after.ok() ? std::optional(after->view) : std::nullopt;
+  const auto after = client::told(
+      ask_apart({.route = wire::Route::kExit, .lease = to_text(lease.view.handle), .body = body}),
+      wire::decode_lease);
+  return after ? std::optional(after->view) : std::nullopt;
 }
 
 }  // namespace berth::cli

@@ -61,6 +61,7 @@ class Runner {
   void tell_peak(LeaseView lease, const Result<enforce::Use>& use);
   std::optional<Bytes> largest_budget_for(const LeaseView& lease);
   void tell_leak(const LeaseView& lease);
+  Result<client::Answer> ask_apart(const client::HttpRequest& question);
 
   Ports ports_;
   std::vector<std::string> words_;

@@ -51,7 +51,7 @@ class Session {
   void look_ahead();
   std::variant<Variables, ExitOutcome> variables(const wire::LeaseAnswer& lease);
   Step apply_budget(const LeaseView& lease, Variables& variables);
-  void learn_what_is_measured();
+  void learn_devices();
   std::string on_full() const;
   void announce(const LeaseView& lease);
   bool is_simulated();
@@ -324,7 +324,9 @@ std::variant<Variables, ExitOutcome> Session::variables(const wire::LeaseAnswer&
 }
 
 Session::Step Session::apply_budget(const LeaseView& lease, Variables& variables) {
-  if (enforce_ == Enforce::kWatchdog) learn_what_is_measured();
+  // The sample after which the lease was granted has told what is measured; an older answer may
+  // not.
+  if (enforce_ == Enforce::kWatchdog) learn_devices();
   const EnforcementPlan plan =
       plan_enforcement({.mode = enforce_,
                         .guard = {.mode = options_.guard_mode,
@@ -370,14 +372,10 @@ void Session::announce(const LeaseView& lease) {
 // What GPUs are called is for people, and no reason to fail. It is asked before the wait, so that
 // it takes no time from a grant; a daemon that has just started may not know it by then.
 void Session::learn_models() {
-  if (ports_.console.quiet() || !devices_.empty()) return;
-  if (Result<std::vector<DeviceView>> devices = ask_devices(); devices.ok()) {
-    devices_ = *std::move(devices);
-  }
+  if (!ports_.console.quiet() && devices_.empty()) learn_devices();
 }
 
-// The sample after which the lease was granted has told it; an older answer may not.
-void Session::learn_what_is_measured() {
+void Session::learn_devices() {
   if (Result<std::vector<DeviceView>> devices = ask_devices(); devices.ok()) {
     devices_ = *std::move(devices);
   }
