@@ -14,15 +14,8 @@ constexpr std::size_t kBodyMax = 1'024;  // Bytes; a desktop shows some lines.
 constexpr std::size_t kButtonsMax = 4;
 
 Urgency urgency_of(Severity severity) {
-  switch (severity) {
-    case Severity::kInfo:
-      return Urgency::kLow;
-    case Severity::kWarn:
-      return Urgency::kNormal;
-    case Severity::kCritical:
-      return Urgency::kCritical;
-  }
-  return Urgency::kNormal;
+  if (severity == Severity::kInfo) return Urgency::kLow;
+  return severity == Severity::kCritical ? Urgency::kCritical : Urgency::kNormal;
 }
 
 std::string shortened(std::string_view text) {
@@ -35,19 +28,14 @@ std::string shortened(std::string_view text) {
 std::string escaped(std::string_view text) {
   std::string markup;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        markup += "&amp;";
-        break;
-      case '<':
-        markup += "&lt;";
-        break;
-      case '>':
-        markup += "&gt;";
-        break;
-      default:
-        markup += c;
-    }
+    if (c == '&')
+      markup += "&amp;";
+    else if (c == '<')
+      markup += "&lt;";
+    else if (c == '>')
+      markup += "&gt;";
+    else
+      markup += c;
   }
   return markup;
 }

@@ -2,6 +2,7 @@
 #include "cli/render/halts.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/quantity.h"
@@ -57,34 +58,24 @@ bool may_act(const std::vector<Holder>& holders, LeaseId lease, const RenderCont
   return holder != holders.end() && (holder->user == context.me || context.me.value == 0);
 }
 
-std::string verb_of(Remedy::Kind kind) {
-  switch (kind) {
-    case Remedy::Kind::kPauseLease:
-      return "pause";
-    case Remedy::Kind::kRequeueLease:
-      return "requeue";
-    case Remedy::Kind::kCancelLease:
-      return "cancel";
-    case Remedy::Kind::kEndPrograms:
-      return "release --kill";
-    default:
-      return "release";
-  }
-}
+struct RemedyWords {
+  Remedy::Kind kind;
+  std::string_view verb;
+  std::string_view of_one;      // What becomes of it,
+  std::string_view of_several;  // and of them.
+};
+constexpr auto kRemedies = std::to_array<RemedyWords>({
+    {Remedy::Kind::kPauseLease, "pause", " is paused", " are paused"},
+    {Remedy::Kind::kRequeueLease, "requeue", " waits in the queue again",
+     " wait in the queue again"},
+    {Remedy::Kind::kCancelLease, "cancel", " ends", " end"},
+    {Remedy::Kind::kEndPrograms, "release --kill", " end", " end"},
+});
+constexpr RemedyWords kRelease = {{}, "release", " is given back", " are given back"};
 
-std::string what_becomes(Remedy::Kind kind, bool several) {
-  switch (kind) {
-    case Remedy::Kind::kPauseLease:
-      return several ? " are paused" : " is paused";
-    case Remedy::Kind::kRequeueLease:
-      return several ? " wait in the queue again" : " waits in the queue again";
-    case Remedy::Kind::kCancelLease:
-      return several ? " end" : " ends";
-    case Remedy::Kind::kEndPrograms:
-      return " end";
-    default:
-      return several ? " are given back" : " is given back";
-  }
+const RemedyWords& words_for(Remedy::Kind kind) {
+  const auto found = std::ranges::find(kRemedies, kind, &RemedyWords::kind);
+  return found == kRemedies.end() ? kRelease : *found;
 }
 
 std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders,
@@ -105,7 +96,8 @@ std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders
       break;
   }
   std::vector<std::string> names = {name};
-  std::string command = "berth " + verb_of(remedy.kind) + " " + to_text(remedy.lease);
+  const RemedyWords& words = words_for(remedy.kind);
+  std::string command = "berth " + std::string(words.verb) + " " + to_text(remedy.lease);
   bool all_own = own;
   for (const LeaseId other : remedy.also) {
     names.push_back(named_holder(holders, other, context));
@@ -113,7 +105,7 @@ std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders
     all_own = all_own && may_act(holders, other, context);
   }
   const std::string what = remedy.kind == Remedy::Kind::kEndPrograms ? "the programs of " : "";
-  return what + joined(names) + what_becomes(remedy.kind, names.size() > 1) +
+  return what + joined(names) + std::string(names.size() > 1 ? words.of_several : words.of_one) +
          (all_own ? " (" + command + ")" : "");
 }
 

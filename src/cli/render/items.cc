@@ -69,23 +69,15 @@ std::string csv_cell(const Json& value, std::string text) {
 }
 
 std::string tsv_cell(const Json& value, std::string_view cell) {
+  constexpr std::string_view kEscaped = "\t\n\r\\";
+  constexpr std::string_view kLetters = "tnr\\";
   std::string text;
   for (const char c : cell) {
-    switch (c) {
-      case '\t':
-        text += "\\t";
-        break;
-      case '\n':
-        text += "\\n";
-        break;
-      case '\r':
-        text += "\\r";
-        break;
-      case '\\':
-        text += "\\\\";
-        break;
-      default:
-        text += c;
+    const std::size_t at = kEscaped.find(c);
+    if (at == std::string_view::npos) {
+      text += c;
+    } else {
+      text.append("\\").append(1, kLetters[at]);
     }
   }
   return !value.is_number() && is_formula(text) ? "'" + text : text;
@@ -123,17 +115,14 @@ std::vector<std::string> known_fields(const ItemSource& source) {
 Status check_fields(const std::vector<std::string>& asked, const std::vector<std::string>& known) {
   const std::vector<std::string_view> names(known.begin(), known.end());
   for (const std::string& field : asked) {
-    bool found = false;
-    std::string list;
-    for (const std::string_view name : names) {
-      found = found || name == field;
-      list.append(list.empty() ? "" : ", ").append(name);
-    }
-    if (found) continue;
+    if (std::ranges::count(names, field) > 0) continue;
     std::string message = "--fields: there is no field \"";
     message.append(field) += '"';
     if (auto meant = nearest(field, names)) message.append("; did you mean ").append(*meant) += '?';
-    message.append("; there are ").append(list);
+    message.append("; there are ");
+    for (const std::string_view name : names) {
+      message.append(name == names.front() ? "" : ", ").append(name);
+    }
     return Error{Errc::kInvalid, message};
   }
   return Unit{};
