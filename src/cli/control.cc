@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cli/lease_words.h"
+#include "cli/leases.h"
 #include "cli/render/phrases.h"
-#include "cli/selection.h"
 #include "os/users.h"
 #include "wire/lease.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/checked.h"
 #include "cli/lease_words.h"
+#include "cli/leases.h"
 #include "cli/output_mode.h"
-#include "cli/selection.h"
 #include "cli/verbs.h"
 #include "cli/watch_keys.h"
 #include "wire/request.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/checked.h"
-#include "cli/selection.h"
+#include "cli/leases.h"
 #include "cli/settings.h"
 #include "cli/watch_keys.h"
 

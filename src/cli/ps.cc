@@ -5,11 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/lease_pages.h"
+#include "cli/leases.h"
 #include "cli/output_mode.h"
 #include "cli/render/leases.h"
 #include "cli/render/phrases.h"
-#include "cli/selection.h"
 #include "cli/verbs.h"
 #include "wire/answers.h"
 

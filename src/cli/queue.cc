@@ -3,11 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "cli/leases.h"
 #include "cli/output_mode.h"
 #include "cli/render/phrases.h"
 #include "cli/render/status.h"
 #include "cli/verbs.h"
-#include "cli/waiting.h"
 #include "wire/lease.h"
 
 namespace berth::cli {

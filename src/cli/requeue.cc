@@ -4,7 +4,7 @@
 
 #include "base/quantity.h"
 #include "cli/control.h"
-#include "cli/render/saves.h"
+#include "cli/render/phrases.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "cli/leases.h"
 #include "cli/output_mode.h"
 #include "cli/verbs.h"
-#include "cli/waiting.h"
 #include "wire/answers.h"
 
 namespace berth::cli {

@@ -6,11 +6,11 @@
 
 #include "base/checked.h"
 #include "base/quantity.h"
+#include "cli/leases.h"
 #include "cli/render/phrases.h"
 #include "cli/run/console.h"
 #include "cli/run/named_devices.h"
 #include "cli/run/waiter.h"
-#include "cli/selection.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"
 #include "os/clock.h"

@@ -2,8 +2,8 @@
 #include "cli/render/daemon.h"
 
 #include "base/quantity.h"
-#include "cli/render/facts.h"
 #include "cli/render/phrases.h"
+#include "cli/render/table.h"
 
 namespace berth::cli {
 namespace {

@@ -7,7 +7,6 @@
 #include "base/quantity.h"
 #include "cli/render/halts.h"
 #include "cli/render/phrases.h"
-#include "cli/render/saves.h"
 #include "cli/render/text.h"
 #include "cli/run/words.h"
 #include "wire/alerts.h"

@@ -2,14 +2,15 @@
 #include "cli/render/history.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/quantity.h"
 #include "cli/render/phrases.h"
-#include "cli/render/sparkline.h"
 #include "cli/render/table.h"
 
 namespace berth::cli {
@@ -153,6 +154,19 @@ std::vector<Cell> row_of(const Session& session, UnixMs now, const RenderContext
           {known ? hundredths(session.unused_mib_ms, kMibMsPerGibHour) : dash}};
 }
 
+constexpr std::size_t kLevels = 8;
+constexpr std::array<std::string_view, kLevels> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr std::array<std::string_view, kLevels> kAsciiLevels = {"_", ".", ":", "-",
+                                                                "=", "+", "*", "#"};
+
+// None has the lowest, and whatever is more than none a higher one.
+std::size_t level_of(Bytes figure, Bytes top) {
+  if (figure == Bytes{} || top == Bytes{}) return 0;
+  const double part = static_cast<double>(figure.value) / static_cast<double>(top.value);
+  const auto level = static_cast<std::size_t>(part * static_cast<double>(kLevels));
+  return std::clamp<std::size_t>(level, 1, kLevels - 1);
+}
+
 }  // namespace
 
 std::string history_text(const wire::PastAnswer& answer, bool header,
@@ -252,6 +266,15 @@ std::optional<std::string> monitor_lines(const history::Past& past, bool header)
     text += std::to_string(bucket.mean().value / mib(1).value) + "\n";
   }
   return text;
+}
+
+std::string sparkline(std::span<const std::optional<Bytes>> figures, Bytes top, Charset charset) {
+  const auto& columns = charset.unicode ? kBlocks : kAsciiLevels;
+  std::string line;
+  for (const std::optional<Bytes>& figure : figures) {
+    line += figure ? columns.at(level_of(*figure, top)) : " ";
+  }
+  return line;
 }
 
 }  // namespace berth::cli

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
+#include "base/units.h"
 #include "cli/render/context.h"
+#include "cli/render/text.h"
 #include "wire/audit.h"
 #include "wire/history.h"
 
@@ -23,5 +26,9 @@ std::string audit_text(const wire::AuditAnswer& answer, bool header, const Rende
 
 /// "timestamp,memory.used" and a line a point. Absent: the figures are of several GPUs.
 std::optional<std::string> monitor_lines(const history::Past& past, bool header);
+
+/// Small columns as high as the figures are, one each; a blank where nothing is known. `top`: what
+/// a full column stands for.
+std::string sparkline(std::span<const std::optional<Bytes>> figures, Bytes top, Charset charset);
 
 }  // namespace berth::cli

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "cli/render/sample_test.h"
-#include "cli/render/sparkline.h"
 
 namespace berth::cli {
 namespace {

@@ -10,10 +10,9 @@
 #include "base/fields.h"
 #include "base/quantity.h"
 #include "base/words.h"
-#include "cli/render/facts.h"
 #include "cli/render/halts.h"
 #include "cli/render/phrases.h"
-#include "cli/render/saves.h"
+#include "cli/render/table.h"
 
 namespace berth::cli {
 namespace {

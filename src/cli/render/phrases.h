@@ -12,6 +12,9 @@
 #include "base/size_argument.h"
 #include "base/units.h"
 #include "cli/render/context.h"
+#include "cli/render/text.h"
+#include "model/checkpoint.h"
+#include "model/ladder.h"
 #include "model/lease.h"
 #include "model/view.h"
 
@@ -76,5 +79,15 @@ std::string simulated_line(const RenderContext& context);
 std::string joined(const std::vector<std::string>& parts);
 /// "1 lease", "2 leases".
 std::string counted(std::uint64_t count, std::string_view noun);
+
+/// What follows "lease 12": "has saved itself (out/a.pt)", or "has not saved itself: timed out, …".
+std::string saved_text(const CheckpointEnd& end, Charset charset);
+/// "suspend for over_budget: failed, …"; one that is under way: "suspend for over_budget: under
+/// way"
+std::string measure_text(const MeasureTaken& taken, Charset charset);
+/// "timed out"
+std::string_view outcome_text(CheckpointOutcome outcome);
+/// "by signal, within 60s, each 10m"
+std::string way_text(const CheckpointWay& way);
 
 }  // namespace berth::cli

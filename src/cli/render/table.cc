@@ -2,6 +2,7 @@
 #include "cli/render/table.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -132,6 +133,15 @@ std::string render(Table table, std::optional<std::size_t> width, Charset charse
   }
   for (const auto& row : table.rows) text += line_of(table, row, widths, charset);
   return text;
+}
+
+void Facts::add(std::string_view name, std::string value) {
+  if (!value.empty()) rows_.push_back({{std::string(name), Colour::kDim}, {std::move(value)}});
+}
+
+std::string Facts::text(Charset charset) && {
+  Table table{.columns = {{}, {}}, .rows = std::move(rows_), .indent = 2, .header = false};
+  return render(std::move(table), std::nullopt, charset);
 }
 
 }  // namespace berth::cli

@@ -45,4 +45,15 @@ std::size_t width_of(const Table& table);
 /// `width`: of the terminal; absent, nothing is shortened.
 std::string render(Table table, std::optional<std::size_t> width, Charset charset);
 
+/// One fact a line, the values below one another.
+class Facts {
+ public:
+  /// A fact without a value is left out. The value must be harmless.
+  void add(std::string_view name, std::string value);
+  std::string text(Charset charset) &&;
+
+ private:
+  std::vector<std::vector<Cell>> rows_;
+};
+
 }  // namespace berth::cli

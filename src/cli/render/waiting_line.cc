@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/quantity.h"
-#include "cli/render/obstacles.h"
 #include "cli/render/phrases.h"
 #include "cli/render/why.h"
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/units.h"
 #include "cli/render/context.h"
 #include "model/lease.h"
 #include "model/view.h"
@@ -28,5 +29,15 @@ std::string learned_text(const FitView& fit);
 
 /// The answer of `fit`, and of a request that was refused for want of room.
 std::string fit_text(const FitView& fit, const RenderContext& context);
+
+/// Of the GPUs that it would get, the first that lacks something; null where none is known.
+const Shortage* lacking(const WhyView& why);
+
+/// Who has most of one GPU, and how much that is there.
+struct Occupant {
+  const Holder* holder = nullptr;  // Null: nobody is known there.
+  Bytes charged;
+};
+Occupant largest_on(const WhyView& why, const Shortage& gpu);
 
 }  // namespace berth::cli

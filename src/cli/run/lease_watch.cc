@@ -9,7 +9,6 @@
 #include "base/quantity.h"
 #include "cli/render/halts.h"
 #include "cli/render/phrases.h"
-#include "cli/render/saves.h"
 #include "cli/run/words.h"
 #include "enforce/lease_files.h"
 #include "os/clock.h"

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the daemon for the leases that words on a command line mean.
+// Asks the daemon for leases: for those that words on a command line mean, for all of them, and for
+// what waiting ones wait for.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,7 +13,9 @@
 
 #include "cli/daemon_session.h"
 #include "cli/options.h"
+#include "cli/render/status.h"
 #include "model/lease.h"
+#include "wire/lease.h"
 
 namespace berth::cli {
 
@@ -27,5 +32,19 @@ std::optional<std::vector<LeaseView>> select_leases(DaemonSession& session,
 std::optional<std::string> render_each(
     DaemonSession& session, const std::vector<std::string>& words,
     const std::function<std::optional<std::string>(const LeaseView&)>& render);
+
+enum class Leases : std::uint8_t { kLive, kAll };
+
+/// Bodies as of GET /v1/leases, the one with the youngest first, and at least one; nothing if that
+/// failed, which was said.
+std::optional<std::vector<std::string>> ask_leases(DaemonSession& session, Leases which);
+
+/// What they say together: oldest first.
+Result<wire::LeaseList> decode_pages(const std::vector<std::string>& pages);
+
+/// The queue as it came; the first `count` with their reasons. One that has left the queue in the
+/// meantime has none.
+std::vector<Waiting> with_reasons(std::vector<LeaseView> queue, std::size_t count,
+                                  DaemonSession& session);
 
 }  // namespace berth::cli

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/selection.h"
+#include "cli/leases.h"
 
 #include <algorithm>
+#include <ranges>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "base/checked.h"
-#include "cli/lease_pages.h"
 #include "cli/lease_words.h"
 #include "os/users.h"
+#include "wire/answers.h"
 #include "wire/lease.h"
 
 namespace berth::cli {
@@ -75,6 +77,15 @@ class Selector {
   std::vector<LeaseView> selected_;
 };
 
+std::optional<WhyView> reason_of(LeaseId id, DaemonSession& session) {
+  const client::HttpRequest question{.route = wire::Route::kWhy, .lease = to_text(id)};
+  auto named = client::told(session.client().connection().ask(question), wire::decode_why);
+  if (!named) return std::nullopt;
+  session.learn(named->names);
+  if (named->why.reason == WhyView::Reason::kNotWaiting) return std::nullopt;
+  return std::move(named->why);
+}
+
 }  // namespace
 
 void declare_leases(Options& options, std::vector<std::string>& words, std::string_view form) {
@@ -103,6 +114,45 @@ std::optional<std::string> render_each(
     all += *text;
   }
   return all;
+}
+
+std::optional<std::vector<std::string>> ask_leases(DaemonSession& session, Leases which) {
+  const std::string target =
+      wire::target_of(wire::Route::kLeases) + (which == Leases::kAll ? "?all=1" : "");
+  std::vector<std::string> pages;
+  std::optional<LeaseId> next;
+  do {
+    const std::string before = next ? "&before=" + to_text(*next) : "";
+    auto body = session.get(target + before);
+    if (!body) return std::nullopt;
+    // A page that cannot be read is the last: its reader will say so.
+    const std::optional<LeaseId> older = wire::next_of_leases(*body);
+    next = older && (!next || *older < *next) ? older : std::nullopt;
+    pages.push_back(*std::move(body));
+  } while (next);
+  return pages;
+}
+
+Result<wire::LeaseList> decode_pages(const std::vector<std::string>& pages) {
+  wire::LeaseList all;
+  for (const std::string& page : pages | std::views::reverse) {
+    TRY(list, wire::decode_leases(page));
+    all.time = list.time;
+    all.names.merge(list.names);
+    for (LeaseView& lease : list.items) all.items.push_back(std::move(lease));
+  }
+  return all;
+}
+
+std::vector<Waiting> with_reasons(std::vector<LeaseView> queue, std::size_t count,
+                                  DaemonSession& session) {
+  std::vector<Waiting> waiting;
+  for (LeaseView& lease : queue) {
+    const bool asked = waiting.size() < count;
+    const LeaseId id = lease.id;
+    waiting.push_back({std::move(lease), asked ? reason_of(id, session) : std::nullopt});
+  }
+  return waiting;
 }
 
 }  // namespace berth::cli
