@@ -139,14 +139,6 @@ JsonWriter& JsonWriter::text(std::string_view value) {
   return *this;
 }
 
-JsonWriter& JsonWriter::text_or_null(std::string_view value) {
-  return value.empty() ? null() : text(value);
-}
-
-JsonWriter& JsonWriter::bytes(std::optional<Bytes> value) {
-  return value ? number(value->value) : null();
-}
-
 JsonWriter& JsonWriter::milliseconds(std::optional<Duration> value) {
   // A figure of two clocks may come out a little below nothing; readers expect none such.
   return value ? integer(std::max<std::int64_t>(0, value->ns / 1'000'000)) : null();

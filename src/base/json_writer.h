@@ -39,10 +39,12 @@ class JsonWriter {
   /// As short as it can be and still be read as the same; null if absent, infinite or no number.
   JsonWriter& real(std::optional<double> value);
   JsonWriter& text(std::string_view value);
-  JsonWriter& plain_text(std::string_view value);    // One of ours, which needs no escapes.
-  JsonWriter& text_or_null(std::string_view value);  // Null if empty.
+  JsonWriter& plain_text(std::string_view value);  // One of ours, which needs no escapes.
+  JsonWriter& text_or_null(std::string_view value) {
+    return value.empty() ? null() : text(value);
+  }  // Null if empty.
   // Null if absent.
-  JsonWriter& bytes(std::optional<Bytes> value);
+  JsonWriter& bytes(std::optional<Bytes> value) { return value ? number(value->value) : null(); }
   JsonWriter& milliseconds(std::optional<Duration> value);
   JsonWriter& time(std::optional<UnixMs> value);
 

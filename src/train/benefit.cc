@@ -36,10 +36,6 @@ bool BenefitEstimate::pays() const {
   return net_.count() < kTrialsMin || net_.mean() > 0;
 }
 
-void BenefitEstimate::begin_regime() {
-  *this = BenefitEstimate();
-}
-
 void BenefitEstimate::visit(StateText& state) {
   speedup_.visit(state, "benefit.worth");
   net_.visit(state, "benefit.net");

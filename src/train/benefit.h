@@ -54,7 +54,7 @@ class BenefitEstimate {
   /// No after kTrialsMin trials that did not win anything on average.
   bool pays() const;
   /// What was learnt elsewhere does not count any more.
-  void begin_regime();
+  void begin_regime() { *this = BenefitEstimate(); }
 
   void visit(StateText& state);
 

@@ -55,10 +55,6 @@ Dynamics::Dynamics(const DynamicsConfig& config)
   for (std::size_t i = 0; i < kModels; ++i) models_.emplace_back(config.seed + i);
 }
 
-void Dynamics::reset() {
-  *this = Dynamics(config_);
-}
-
 void Dynamics::observe(const StepFeatures& step) {
   for (const double number : {step.loss, step.gradient_norm, step.rate, step.predicted_share}) {
     if (!std::isfinite(number)) return;

@@ -66,7 +66,7 @@ class Dynamics {
   /// Absent before kOutcomesMin jumps, and where the models say nothing finite.
   std::optional<JumpChoice> choose() const;
   /// As it was made.
-  void reset();
+  void reset() { *this = Dynamics(config_); }
 
   void visit(StateText& state);
 

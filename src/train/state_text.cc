@@ -105,12 +105,4 @@ void StateText::put(std::string_view name, std::string value) {
   CHECK(is_first);
 }
 
-void StateText::fail(std::string_view name) {
-  if (wrong_.empty()) wrong_ = full_name(name);
-}
-
-std::string StateText::full_name(std::string_view name) const {
-  return section_ + "." + std::string(name);
-}
-
 }  // namespace berth::train

@@ -44,8 +44,10 @@ class StateText {
  private:
   std::optional<std::string_view> found(std::string_view name);
   void put(std::string_view name, std::string value);
-  void fail(std::string_view name);
-  std::string full_name(std::string_view name) const;
+  void fail(std::string_view name) {
+    if (wrong_.empty()) wrong_ = full_name(name);
+  }
+  std::string full_name(std::string_view name) const { return section_ + "." + std::string(name); }
 
   bool writing_;
   std::string section_;

@@ -137,10 +137,6 @@ void JsonDocument::fail(Errc code, std::string message) {
 ObjectReader::ObjectReader(JsonDocument& document, Index object, std::string path)
     : document_(&document), object_(object), next_(object + 1), path_(std::move(path)) {}
 
-std::string ObjectReader::name(std::string_view field) const {
-  return "'" + path_ + std::string(field) + "'";
-}
-
 void ObjectReader::refuse(std::string_view field, std::string_view why) {
   document_->fail(Errc::kInvalid,
                   document_->what_ + ": field " + name(field) + " " + std::string(why));
@@ -166,10 +162,6 @@ std::optional<ObjectReader::Index> ObjectReader::find(std::string_view field) {
   return node(*value).kind == Kind::kNull ? std::nullopt : value;
 }
 
-std::optional<std::string> ObjectReader::text_at(Index index) const {
-  return text_of(node(index));
-}
-
 std::string ObjectReader::kind_of(Index index) const {
   switch (node(index).kind) {
     case Kind::kNumber:
@@ -185,14 +177,6 @@ std::string ObjectReader::kind_of(Index index) const {
     default:
       return std::string(node(index).text);
   }
-}
-
-bool ObjectReader::has(std::string_view field) {
-  return find(field).has_value();
-}
-
-void ObjectReader::require(std::string_view field) {
-  if (!has(field)) refuse(field, "is missing");
 }
 
 void ObjectReader::text(std::string_view field, std::string& out) {

@@ -63,12 +63,14 @@ class ObjectReader {
     std::uint64_t max = 0;
   };
 
-  bool has(std::string_view field);  // Present, and not null.
+  bool has(std::string_view field) { return find(field).has_value(); }  // Present, and not null.
   /// A field that was renamed: the name under which it is there.
   std::string_view either(std::string_view field, std::string_view former) {
     return has(field) || !has(former) ? field : former;
   }
-  void require(std::string_view field);
+  void require(std::string_view field) {
+    if (!has(field)) refuse(field, "is missing");
+  }
   void text(std::string_view field, std::string& out);
   void line(std::string_view field, std::string& out);   // Without control characters.
   void title(std::string_view field, std::string& out);  // A line of letters that can be seen.
@@ -119,13 +121,13 @@ class ObjectReader {
   const JsonTree::Node& node(Index index) const { return document_->tree_[index]; }
   Index end() const { return node(object_).end; }
   std::optional<Index> find(std::string_view field);
-  std::optional<std::string> text_at(Index index) const;
+  std::optional<std::string> text_at(Index index) const { return text_of(node(index)); }
   std::string kind_of(Index index) const;
   std::optional<std::int64_t> integer_between(std::string_view field, std::int64_t min,
                                               std::int64_t max, std::string_view bits);
   std::optional<std::vector<Index>> array(std::string_view field, std::size_t count_max);
   void each_text(std::string_view field, std::map<std::string, std::string>& out, bool titles_only);
-  std::string name(std::string_view field) const;
+  std::string name(std::string_view field) const { return "'" + path_ + std::string(field) + "'"; }
   void refuse_word(std::string_view field, std::string_view found, std::string_view choices);
 
   JsonDocument* document_;
