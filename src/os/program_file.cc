@@ -52,6 +52,15 @@ class ElfFile {
         ::pread(file_.get(), static_cast<void*>(&value), sizeof value, static_cast<off_t>(offset));
     return got == static_cast<ssize_t>(sizeof value) ? std::optional(value) : std::nullopt;
   }
+  /// A table, or what there is of it.
+  template <class T>
+  std::vector<T> table_at(std::uint64_t offset, std::size_t count) const {
+    std::vector<T> rows(count);
+    const ssize_t got = ::pread(file_.get(), static_cast<void*>(rows.data()), count * sizeof(T),
+                                static_cast<off_t>(offset));
+    rows.resize(got > 0 ? static_cast<std::size_t>(got) / sizeof(T) : 0);
+    return rows;
+  }
   std::string text_at(std::uint64_t offset) const {
     std::array<char, 256> text{};
     const ssize_t got =
@@ -82,9 +91,10 @@ ProgramFile::Kind ElfFile::read_kind(ProgramFile& program) {
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return Kind::kUnknown;
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != own_machine())
     return Kind::kOtherMachine;
-  for (std::size_t i = 0; i < header->e_phnum && i < kHeadersMax; ++i) {
-    const auto found = at<Elf64_Phdr>(header->e_phoff + i * header->e_phentsize);
-    if (found) headers_.push_back(*found);
+  // The kernel starts no file whose headers have another size.
+  if (header->e_phentsize == sizeof(Elf64_Phdr)) {
+    const std::size_t count = std::min<std::size_t>(header->e_phnum, kHeadersMax);
+    headers_ = table_at<Elf64_Phdr>(header->e_phoff, count);
   }
   for (const Elf64_Phdr& part : headers_) {
     if (part.p_type != PT_INTERP) continue;
@@ -113,12 +123,11 @@ void ElfFile::read_names(ProgramFile& program) {
   std::optional<std::uint64_t> own;
   for (const Elf64_Phdr& part : headers_) {
     if (part.p_type != PT_DYNAMIC) continue;
-    for (std::size_t i = 0; i < kEntriesMax; ++i) {
-      const auto entry = at<Elf64_Dyn>(part.p_offset + i * sizeof(Elf64_Dyn));
-      if (!entry || entry->d_tag == DT_NULL) break;
-      if (entry->d_tag == DT_SONAME) own = entry->d_un.d_val;
-      if (entry->d_tag == DT_STRTAB) strings = offset_of(entry->d_un.d_ptr);
-      if (entry->d_tag == DT_STRSZ) size = entry->d_un.d_val;
+    for (const Elf64_Dyn& entry : table_at<Elf64_Dyn>(part.p_offset, kEntriesMax)) {
+      if (entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_SONAME) own = entry.d_un.d_val;
+      if (entry.d_tag == DT_STRTAB) strings = offset_of(entry.d_un.d_ptr);
+      if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
     }
   }
   if (strings == 0) return;
