@@ -41,12 +41,15 @@ Error malformed(std::string_view text) {
           "not a line of /proc/PID/stat: '" + std::string(text.substr(0, 80)) + "'"};
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
+// So many of the words that a text begins with; less, if it has no more.
+std::vector<std::string_view> first_words(std::string_view text, std::size_t count) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\n'; };
   std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
-    if (end > 0) words.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  words.reserve(count);
+  for (auto at = text.begin(); at != text.end() && words.size() < count;) {
+    const auto end = std::find_if(at, text.end(), is_blank);
+    if (end != at) words.emplace_back(at, end);
+    at = end == text.end() ? end : end + 1;
   }
   return words;
 }
@@ -114,7 +117,7 @@ Result<ProcessState> parse_process_state(std::string_view text) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open + 2) {
     return malformed(text);
   }
-  const std::vector<std::string_view> fields = words_of(text.substr(close + 1));
+  const std::vector<std::string_view> fields = first_words(text.substr(close + 1), kStartTicks + 1);
   if (fields.size() <= kStartTicks || fields[0].size() != 1) return malformed(text);
   const auto pid = parse_number<std::int32_t>(text.substr(0, open));
   const auto threads = parse_number<std::int64_t>(fields[kThreads]);
