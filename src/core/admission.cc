@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -184,7 +186,7 @@ std::optional<Refusal> Admission::refuse_devices(const Request& request, UserId 
   const auto named = devices_->named(request.devices);
   if (const auto* refusal = std::get_if<Refusal>(&named)) return *refusal;
   const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
-  std::map<std::string, std::size_t> able;
+  std::map<std::string_view, std::size_t> able;
   std::size_t there = 0;
   Bytes largest;
   Bytes kept;  // Of the device that has it.
@@ -200,7 +202,7 @@ std::optional<Refusal> Admission::refuse_devices(const Request& request, UserId 
     }
     if (fits_ever(account, request)) {
       const bool one_model = request.devices.empty() && !request.mixed;
-      able[one_model ? account.model : std::string()] += 1;
+      able[one_model ? std::string_view(account.model) : std::string_view()] += 1;
     }
   }
   // A learned size is what its command has made do with.

@@ -2,7 +2,7 @@
 #include "core/ledger.h"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -43,10 +43,11 @@ Account& Ledger::account(DeviceId device) {
 }
 
 void Ledger::sort() {
-  std::ranges::sort(accounts_, [](const Account& a, const Account& b) {
-    if (a.seen != b.seen) return a.seen;
-    return std::pair(a.index, a.id) < std::pair(b.index, b.id);
-  });
+  const auto rank = [](const Account& account) {
+    return std::tuple(!account.seen, account.index, account.id);
+  };
+  // As it mostly is already; accounts are large to move.
+  if (!std::ranges::is_sorted(accounts_, {}, rank)) std::ranges::sort(accounts_, {}, rank);
 }
 
 bool Ledger::put(DeviceId device, LeaseId lease, const std::optional<Entry>& entry) {

@@ -19,12 +19,11 @@ std::optional<UnixMs> pause_end(const Held& held, Now now) {
 }
 
 // Of a device that is there now.
-LeaseView Views::with_indices(LeaseView view) const {
+void Views::add_indices(LeaseView& view) const {
   for (LeasePart& part : view.parts) {
     const Account* account = ledger_->find(part.device);
     if (account != nullptr && account->seen) part.index = account->index;
   }
-  return view;
 }
 
 Instant Views::expected_end_of(const Lease& lease, Instant at) const {
@@ -35,9 +34,12 @@ LeaseView Views::lease(LeaseId id, Now at) const {
   const Lease* lease = core_->state().find(id);
   if (lease == nullptr) {
     const LeaseView* gone = core_->state().find_ended(id);
-    return gone == nullptr ? LeaseView{} : with_indices(*gone);
+    LeaseView view = gone == nullptr ? LeaseView{} : *gone;
+    add_indices(view);
+    return view;
   }
-  LeaseView view = with_indices(survivor_view(*lease));
+  LeaseView view = survivor_view(*lease);
+  add_indices(view);
   const Held* held = lease->held();
   view.flags.over_budget = attribution_->is_over_budget(id);
   view.flags.full = attribution_->is_full(id) && held != nullptr;
@@ -94,7 +96,7 @@ void Views::add_use(const Lease& lease, LeaseView& view) const {
 std::vector<LeaseView> Views::ended() const {
   std::vector<LeaseView> views;
   views.reserve(core_->state().ended().size());
-  for (const LeaseView& view : core_->state().ended()) views.push_back(with_indices(view));
+  for (const LeaseView& view : core_->state().ended()) add_indices(views.emplace_back(view));
   return views;
 }
 

@@ -56,7 +56,7 @@ class Views {
   Instant expected_end_of(const Lease& lease, Instant at) const;
 
  private:
-  LeaseView with_indices(LeaseView view) const;
+  void add_indices(LeaseView& view) const;
   void add_use(const Lease& lease, LeaseView& view) const;
   DeviceView device(const Account& account, Now at) const;
 
