@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "alerts/expression.h"
 #include "base/quantity.h"
@@ -135,7 +134,7 @@ int add(Invocation& invocation, OutputMode& output_mode, AlertArgs& asked) {
   }
   if (known != before->alerts.end()) static_cast<void>(file->take_out(name));
   if (const Status put = file->put(name, asked.rule); !put.ok()) {
-    return invocation.fail(exit_code(put.error().code), put.error().message);
+    return invocation.fail(put.error());
   }
   if (const auto after = file->load(); !after.ok()) {
     (void)file->put_back();

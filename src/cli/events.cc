@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/checked.h"
 #include "cli/lease_words.h"
 #include "cli/leases.h"
 #include "cli/output_mode.h"

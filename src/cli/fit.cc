@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/quantity.h"
 #include "cli/output_mode.h"
 #include "cli/render/why.h"
 #include "cli/run/named_devices.h"

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <utility>
 
 #include "base/nearest.h"
 #include "base/number.h"

@@ -14,10 +14,6 @@
 namespace berth::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
-
 std::string listed(std::span<const std::string_view> words) {
   std::string text;
   for (const std::string_view word : words) {
@@ -49,6 +45,10 @@ std::string_view known_elsewhere(std::string_view option) {
 }
 
 }  // namespace
+
+std::string quoted(std::string_view text) {
+  return "\"" + std::string(text) + "\"";
+}
 
 Error wrong(std::string message) {
   return {Errc::kInvalid, std::move(message)};

@@ -22,6 +22,8 @@
 
 namespace berth::cli {
 
+/// In double quotes.
+std::string quoted(std::string_view text);
 /// What was typed is wrong: a sentence for whom typed it.
 Error wrong(std::string message);
 

@@ -2,7 +2,6 @@
 #include "cli/output_mode.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/past.h"
 
-#include "base/quantity.h"
 #include "wire/audit.h"
 #include "wire/routes.h"
 #include "wire/url.h"

@@ -2,7 +2,6 @@
 // `berth requeue`: a lease's command is stopped, waits in the queue and is started again.
 #include <string>
 
-#include "base/quantity.h"
 #include "cli/control.h"
 #include "cli/render/phrases.h"
 #include "cli/verbs.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth resize`: more or less memory for a lease that holds.
-#include <optional>
 #include <string>
 
 #include "base/quantity.h"

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <initializer_list>
 #include <utility>
 
-#include "base/check.h"
 #include "gpu/library.h"
 
 namespace berth::gpu {

@@ -2,7 +2,6 @@
 #include "notify/notification.h"
 
 #include <cstddef>
-#include <system_error>
 
 #include "base/letters.h"
 #include "base/number.h"

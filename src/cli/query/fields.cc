@@ -6,12 +6,25 @@
 #include <ctime>
 #include <utility>
 
+#include "cli/render/text.h"
+
 namespace berth::cli {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-Figure nothing(const GpuFacts& /*gpu*/) {
+template <auto kMember, class Facts>
+Figure told(const Facts& facts) {
+  return facts.*kMember;
+}
+
+template <Figure (*kOf)(const GpuFacts&)>
+Figure of_gpu(const ProgramFacts& program) {
+  return kOf(program.gpu);
+}
+
+template <class Facts>
+Figure nothing(const Facts& /*facts*/) {
   return {};
 }
 
@@ -43,10 +56,9 @@ constexpr std::array kGpuFields = {
              [](const G& gpu) { return figure(gpu.driver_version); }},
     Field<G>{"count", "", "", "how many GPUs there are",
              [](const G& gpu) { return figure(gpu.count); }},
-    Field<G>{"name", "gpu_name", "", "product name", [](const G& gpu) { return gpu.name; }},
+    Field<G>{"name", "gpu_name", "", "product name", told<&G::name>},
     Field<G>{"serial", "gpu_serial", "", "number on the board", nothing},
-    Field<G>{"uuid", "gpu_uuid", "", "what names this GPU and no other",
-             [](const G& gpu) { return gpu.uuid; }},
+    Field<G>{"uuid", "gpu_uuid", "", "what names this GPU and no other", told<&G::uuid>},
     Field<G>{"pci.bus_id", "gpu_bus_id", "", "PCI address, domain:bus:device.function", bus_id},
     Field<G>{"pci.domain", "", "", "PCI domain", [](const G& gpu) { return pci_part(gpu, 4, 4); }},
     Field<G>{"pci.bus", "", "", "PCI bus", [](const G& gpu) { return pci_part(gpu, 9, 2); }},
@@ -68,23 +80,19 @@ constexpr std::array kGpuFields = {
     Field<G>{"vbios_version", "", "", "version of the firmware", nothing},
     Field<G>{"fan.speed", "", "%", "of the most that is meant for it", nothing},
     Field<G>{"pstate", "", "", "state of performance, P0 to P12", nothing},
-    Field<G>{"memory.total", "", "MiB", "memory of the GPU",
-             [](const G& gpu) { return gpu.total; }},
-    Field<G>{"memory.reserved", "", "MiB", "what the driver keeps for itself",
-             [](const G& gpu) { return gpu.reserved; }},
-    Field<G>{"memory.used", "", "MiB", "by contexts of programs",
-             [](const G& gpu) { return gpu.used; }},
-    Field<G>{"memory.free", "", "MiB", "what nobody has", [](const G& gpu) { return gpu.free; }},
+    Field<G>{"memory.total", "", "MiB", "memory of the GPU", told<&G::total>},
+    Field<G>{"memory.reserved", "", "MiB", "what the driver keeps for itself", told<&G::reserved>},
+    Field<G>{"memory.used", "", "MiB", "by contexts of programs", told<&G::used>},
+    Field<G>{"memory.free", "", "MiB", "what nobody has", told<&G::free>},
     Field<G>{"utilization.gpu", "", "%", "of the time, something was computed",
-             [](const G& gpu) { return gpu.utilization; }},
+             told<&G::utilization>},
     Field<G>{"utilization.memory", "", "%", "of the time, memory was read or written",
-             [](const G& gpu) { return gpu.memory_utilization; }},
+             told<&G::memory_utilization>},
     Field<G>{"utilization.encoder", "", "%", "of the time, video was encoded", nothing},
     Field<G>{"utilization.decoder", "", "%", "of the time, video was decoded", nothing},
-    Field<G>{"temperature.gpu", "", "", "of the core, in degrees Celsius",
-             [](const G& gpu) { return gpu.temperature; }},
+    Field<G>{"temperature.gpu", "", "", "of the core, in degrees Celsius", told<&G::temperature>},
     Field<G>{"temperature.memory", "", "", "of the memory, in degrees Celsius", nothing},
-    Field<G>{"power.draw", "", "W", "of the whole board", [](const G& gpu) { return gpu.power; }},
+    Field<G>{"power.draw", "", "W", "of the whole board", told<&G::power>},
     Field<G>{"power.limit", "", "W", "the most that it may draw", nothing},
     Field<G>{"enforced.power.limit", "", "W", "the limit that holds", nothing},
     Field<G>{"clocks.current.graphics", "clocks.gr", "MHz", "of the shaders", nothing},
@@ -98,20 +106,16 @@ constexpr std::array kGpuFields = {
 using P = ProgramFacts;
 constexpr std::array kProgramFields = {
     Field<P>{"timestamp", "", "", "when this was asked: YYYY/MM/DD HH:MM:SS.msec",
-             [](const P& program) { return timestamp(program.gpu); }},
-    Field<P>{"gpu_name", "", "", "product name of the GPU",
-             [](const P& program) { return program.gpu.name; }},
-    Field<P>{"gpu_bus_id", "", "", "PCI address of the GPU",
-             [](const P& program) { return bus_id(program.gpu); }},
-    Field<P>{"gpu_serial", "", "", "number on the board", [](const P&) { return Figure{}; }},
-    Field<P>{"gpu_uuid", "", "", "what names the GPU and no other",
-             [](const P& program) { return program.gpu.uuid; }},
+             of_gpu<timestamp>},
+    Field<P>{"gpu_name", "", "", "product name of the GPU", of_gpu<told<&G::name>>},
+    Field<P>{"gpu_bus_id", "", "", "PCI address of the GPU", of_gpu<bus_id>},
+    Field<P>{"gpu_serial", "", "", "number on the board", nothing},
+    Field<P>{"gpu_uuid", "", "", "what names the GPU and no other", of_gpu<told<&G::uuid>>},
     Field<P>{"pid", "", "", "of the program",
              [](const P& program) { return figure(static_cast<std::uint64_t>(program.pid)); }},
     Field<P>{"process_name", "name", "", "what the program was started as",
              [](const P& program) { return figure(program.name); }},
-    Field<P>{"used_gpu_memory", "used_memory", "MiB", "of the program on that GPU",
-             [](const P& program) { return program.used; }},
+    Field<P>{"used_gpu_memory", "used_memory", "MiB", "of the program on that GPU", told<&P::used>},
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -121,16 +125,6 @@ std::string_view trimmed(std::string_view text) {
 }
 
 }  // namespace
-
-std::vector<std::string_view> items_of(std::string_view text) {
-  std::vector<std::string_view> items;
-  for (;;) {
-    const std::size_t end = text.find(',');
-    items.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return items;
-    text.remove_prefix(end + 1);
-  }
-}
 
 Figure figure(std::string text) {
   return {.text = std::move(text), .known = true};

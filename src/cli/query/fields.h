@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,9 +58,6 @@ struct Field {
 };
 std::span<const Field<GpuFacts>> gpu_fields();
 std::span<const Field<ProgramFacts>> program_fields();
-
-/// What lies between the commas.
-std::vector<std::string_view> items_of(std::string_view text);
 
 struct CsvForm {
   bool header = true;

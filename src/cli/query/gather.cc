@@ -5,11 +5,11 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
-#include <memory>
 #include <string_view>
 
 #include "base/letters.h"
 #include "base/simulated.h"
+#include "cli/render/text.h"
 #include "cli/terminal.h"
 #include "gpu/nvml.h"
 #include "os/clock.h"

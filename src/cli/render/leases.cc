@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/render/leases.h"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <type_traits>
 #include <vector>

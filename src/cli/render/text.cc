@@ -144,6 +144,16 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
   return result;
 }
 
+std::vector<std::string_view> items_of(std::string_view list) {
+  std::vector<std::string_view> items;
+  for (;;) {
+    const std::size_t end = list.find(',');
+    items.push_back(list.substr(0, end));
+    if (end == std::string_view::npos) return items;
+    list.remove_prefix(end + 1);
+  }
+}
+
 std::string painted(std::string_view text, Colour colour, Charset charset) {
   constexpr std::array<std::string_view, 6> kCodes = {"", "2", "1", "31", "33", "32"};
   if (!charset.colour || colour == Colour::kPlain || text.empty()) return std::string(text);

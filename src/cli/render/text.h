@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace berth::cli {
 
@@ -37,6 +38,9 @@ std::string_view ending(std::string_view text, std::size_t columns);
 /// Breaks text at blanks so that no line is longer than `width`, a word that is longer apart: it
 /// may be there to be copied. Each line begins with `indent` blanks; line ends of the text stay.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
+
+/// What lies between the commas; at least one item.
+std::vector<std::string_view> items_of(std::string_view list);
 
 enum class Colour : std::uint8_t { kPlain, kDim, kBold, kRed, kYellow, kGreen };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/render/waiting_line.h"
 
-#include <optional>
 #include <string_view>
 
 #include "base/quantity.h"

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <string>
-#include <utility>
 
 #include "os/programs.h"
 #include "wire/daemon.h"

@@ -2,30 +2,16 @@
 #include "cli/run/devices.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/number.h"
 #include "cli/options.h"
+#include "cli/render/text.h"
 
 namespace berth::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
-
 bool looks_like_uuid(std::string_view text) {
   return (text.starts_with("GPU-") || text.starts_with("MIG-")) && text.size() > 4;
-}
-
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    parts.push_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return parts;
-    text.remove_prefix(comma + 1);
-  }
 }
 
 std::string lower(std::string_view text) {
@@ -73,7 +59,7 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
     choice.count = *count;
     return choice;
   }
-  std::vector<std::string_view> words = split(text);
+  std::vector<std::string_view> words = items_of(text);
   if (words.size() > 1 && words.back().empty()) words.pop_back();
   for (const std::string_view word : words) {
     if (const auto index = parse_number<std::uint32_t>(word)) {
@@ -116,7 +102,7 @@ Result<std::vector<DeviceName>> resolve(const DeviceChoice& choice,
 
 DeviceChoice choice_of_visible_devices(std::string_view value) {
   DeviceChoice choice{.count = 0, .names = {}};
-  for (std::string_view word : split(value)) {
+  for (std::string_view word : items_of(value)) {
     while (word.starts_with(' ')) word.remove_prefix(1);
     while (word.ends_with(' ')) word.remove_suffix(1);
     if (const auto index = parse_number<std::uint32_t>(word)) {

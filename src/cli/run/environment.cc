@@ -5,11 +5,11 @@
 #include <array>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
 #include "base/number.h"
 #include "base/simulated.h"
 #include "cli/render/phrases.h"
+#include "cli/render/text.h"
 #include "cli/run/devices.h"
 #include "cli/terminal.h"
 
@@ -67,17 +67,13 @@ std::string comma_list(const std::vector<LeaseId>& ids) {
 
 // The entries of "a,b,c" at these positions.
 std::string entries_at(std::string_view list, std::span<const std::size_t> positions) {
+  const std::vector<std::string_view> items = items_of(list);
   std::string kept;
-  std::size_t position = 0;
-  while (true) {
-    const std::size_t comma = list.find(',');
-    if (std::ranges::count(positions, position) > 0) {
-      kept += (kept.empty() ? "" : ",") + std::string(list.substr(0, comma));
-    }
-    if (comma == std::string_view::npos) return kept;
-    list.remove_prefix(comma + 1);
-    ++position;
+  for (std::size_t position = 0; position < items.size(); ++position) {
+    if (std::ranges::count(positions, position) == 0) continue;
+    kept.append(kept.empty() ? "" : ",").append(items[position]);
   }
+  return kept;
 }
 
 // The user has said which devices this command may see; the lease has others, or more.

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"

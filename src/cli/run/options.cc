@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/options.h"
 
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "base/fields.h"

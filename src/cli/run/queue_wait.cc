@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <string_view>
 #include <utility>
 
 #include "base/checked.h"

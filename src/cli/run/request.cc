@@ -2,6 +2,7 @@
 #include "cli/run/request.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 

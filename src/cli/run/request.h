@@ -2,11 +2,8 @@
 // From the options of a command line and the configured defaults to a request. Pure.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
