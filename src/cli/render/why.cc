@@ -310,7 +310,7 @@ std::string why_no_turn(const LeaseView& lease, const WhyView& why, const Render
 
 std::string phrase_of(const WhyView& why) {
   if (why.reason == Reason::kOutlived) return waits_for_programs(why);
-  const std::string phrase(words_for(why.reason).phrase);
+  std::string phrase(words_for(why.reason).phrase);
   if (why.reason != Reason::kTurn) return phrase;
   return phrase + ", " + std::to_string(why.ahead_count) + " ahead";
 }

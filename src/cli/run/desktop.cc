@@ -29,6 +29,7 @@ bool is_own_daemon(client::Client& client) {
 // Between fork and exec: system calls only.
 [[noreturn]] void become(const char* program) {
   const int nothing = ::open("/dev/null", O_RDWR);
+  if (nothing < 0) ::_exit(1);
   for (int standard = 0; standard < 3; ++standard) ::dup2(nothing, standard);
   ::close_range(3, ~0U, 0);
   if (::chdir("/") == 0) ::execl(program, "berth-notify", "--with-daemon", nullptr);
