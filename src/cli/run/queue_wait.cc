@@ -178,10 +178,9 @@ QueueWait::Outcome QueueWait::stream_ended() {
     return lost_connection({Errc::kUnavailable, ""});  // It was told nothing: ask again, later.
   }
   if (lease->view.state != LeaseState::kEnded) return Granted{};
-  if (lease->refusal) {
+  if (const auto& refusal = lease->refusal) {
     const std::string who = by_whom(lease->view.ended_by, ports_.console.context());
-    return fail(wire::exit_code(lease->refusal->code),
-                lease->refusal->message + (who.empty() ? "" : "," + who));
+    return fail(wire::exit_code(refusal->code), refusal->message + (who.empty() ? "" : "," + who));
   }
   return fail(ExitCode::kTryLater,
               "request " + to_text(checked(id_)) + " ended: " + result_of(lease->view));
