@@ -12,6 +12,7 @@
 #include "base/boxed.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "core/event.h"
 #include "model/lease.h"
 #include "model/record.h"
@@ -58,6 +59,35 @@ enum class LeaseEvent : std::uint8_t {
   kMeasure,   // One is taken on it, or is over: the view says which, and how.
   kDetached,  // Its programs go on without it.
 };
+/// As streams name it: wire::EventName has the same words, and others.
+constexpr auto words_of(LeaseEvent) {
+  using enum LeaseEvent;
+  return make_words<LeaseEvent>({{kGranted, "granted"},
+                                 {kEnded, "ended"},
+                                 {kParked, "parked"},
+                                 {kUnparked, "unparked"},
+                                 {kResized, "resized"},
+                                 {kOverBudget, "over_budget"},
+                                 {kInBudget, "in_budget"},
+                                 {kFull, "full"},
+                                 {kNotFull, "not_full"},
+                                 {kDegraded, "degraded"},
+                                 {kRevoked, "revoked"},
+                                 {kAstray, "astray"},
+                                 {kCheckpoint, "checkpoint"},
+                                 {kCheckpointed, "checkpointed"},
+                                 {kPressure, "pressure"},
+                                 {kSuspended, "suspended"},
+                                 {kResumed, "resumed"},
+                                 {kRequeue, "requeue"},
+                                 {kRequeuing, "requeuing"},
+                                 {kRequeued, "requeued"},
+                                 {kRequeueDropped, "requeue_dropped"},
+                                 {kQueued, "queued"},
+                                 {kFrozen, "frozen"},
+                                 {kMeasure, "measure"},
+                                 {kDetached, "detached"}});
+}
 /// News for all that listen to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.
 struct Notify {

@@ -10,6 +10,7 @@
 #include "base/fnv1a.h"
 #include "base/quantity.h"
 #include "base/words.h"
+#include "wire/sse.h"
 
 namespace berth::server {
 namespace {
@@ -68,35 +69,12 @@ std::uint64_t line_of(const FitView& fit) {
   return line.value();
 }
 
-constexpr auto kWords = [] {
-  using enum core::LeaseEvent;
-  return make_words<core::LeaseEvent>({{kGranted, "granted"},
-                                       {kEnded, "ended"},
-                                       {kParked, "parked"},
-                                       {kUnparked, "unparked"},
-                                       {kResized, "resized"},
-                                       {kOverBudget, "over_budget"},
-                                       {kInBudget, "in_budget"},
-                                       {kFull, "full"},
-                                       {kNotFull, "not_full"},
-                                       {kDegraded, "degraded"},
-                                       {kRevoked, "revoked"},
-                                       {kAstray, "astray"},
-                                       {kCheckpoint, "checkpoint"},
-                                       {kCheckpointed, "checkpointed"},
-                                       {kPressure, "pressure"},
-                                       {kSuspended, "suspended"},
-                                       {kResumed, "resumed"},
-                                       {kRequeue, "requeue"},
-                                       {kRequeuing, "requeuing"},
-                                       {kRequeued, "requeued"},
-                                       {kRequeueDropped, "requeue_dropped"},
-                                       {kQueued, "queued"},
-                                       {kFrozen, "frozen"},
-                                       {kMeasure, "measure"},
-                                       {kDetached, "detached"}});
-}();
-static_assert(!is_declared<core::LeaseEvent{kWords.size()}>(), "an event has no word");
+constexpr bool are_names_of_the_stream() {
+  return std::ranges::all_of(kWordsOf<core::LeaseEvent>, [](const auto& word) {
+    return parse_word<wire::EventName>(word.text).has_value();
+  });
+}
+static_assert(are_names_of_the_stream());
 
 }  // namespace
 
@@ -158,9 +136,7 @@ void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
   changed();
   const std::optional<LeaseView> lease = coordinator.lease(notify.lease, now);
   if (!lease) return;
-  Item item{.event = kWords.at(static_cast<std::size_t>(notify.news)).text,
-            .body = *lease,
-            .refusal = notify.refusal};
+  Item item{.event = to_text(notify.news), .body = *lease, .refusal = notify.refusal};
   item.number = ++number_;
 
   std::vector<ConnectionId> listeners;
