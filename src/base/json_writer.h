@@ -40,9 +40,8 @@ class JsonWriter {
   JsonWriter& real(std::optional<double> value);
   JsonWriter& text(std::string_view value);
   JsonWriter& plain_text(std::string_view value);  // One of ours, which needs no escapes.
-  JsonWriter& text_or_null(std::string_view value) {
-    return value.empty() ? null() : text(value);
-  }  // Null if empty.
+  // Null if empty.
+  JsonWriter& text_or_null(std::string_view value) { return value.empty() ? null() : text(value); }
   // Null if absent.
   JsonWriter& bytes(std::optional<Bytes> value) { return value ? number(value->value) : null(); }
   JsonWriter& milliseconds(std::optional<Duration> value);

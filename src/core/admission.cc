@@ -111,7 +111,7 @@ std::optional<Refusal> Admission::refuse_shape(const Request& request) const {
   if (request.share != Share::kExclusive && request.vram == Bytes{}) {
     return invalid("a budget of 0 bytes: say how much memory is needed, as in -m 8G");
   }
-  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  const std::size_t count = device_count(request);
   if (count == 0 || count > limits::kDevicesPerLease) {
     return invalid(std::to_string(count) + " devices: a lease has from 1 to " +
                    std::to_string(limits::kDevicesPerLease));
@@ -185,7 +185,7 @@ std::optional<Refusal> Admission::refuse_devices(const Request& request, UserId 
   }
   const auto named = devices_->named(request.devices);
   if (const auto* refusal = std::get_if<Refusal>(&named)) return *refusal;
-  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  const std::size_t count = device_count(request);
   std::map<std::string_view, std::size_t> able;
   std::size_t there = 0;
   Bytes largest;
@@ -243,7 +243,7 @@ std::optional<Refusal> Admission::refuse_ancestors(const Request& request, Actor
                                                std::to_string(ancestor->user.value) +
                                                "): unset BERTH_LEASE_ID and BERTH_OUTER_LEASES"};
   }
-  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  const std::size_t count = device_count(request);
   std::size_t able = 0;
   LeaseId blocker;
   for (const Account& account : ledger_->accounts()) {

@@ -115,12 +115,10 @@ Bytes Attribution::take_leave(LeaseId id, DeviceId device) {
   const Use& use = known_[id].uses[device];
   // Nobody has looked since its budget fell: it may have all it had, unless its account tells, as
   // of a time after that.
-  const bool is_told =
-      use.ledger && (!confirmations_->may_be_above(id) ||
-                     use.accounted_at.value_or(Instant{}) >= confirmations_->shrunk_at(id));
-  const Bytes charged =
-      is_told ? *use.ledger : std::max(use.ledger.value_or(Bytes{}), use.upper_bound);
-  return std::max({use.now.value_or(Bytes{}), charged, use.last});
+  const bool is_old =
+      confirmations_->may_be_above(id) && use.accounted_at < confirmations_->shrunk_at(id);
+  const Bytes unseen = use.ledger && !is_old ? Bytes{} : use.upper_bound;
+  return std::max({use.now.value_or(Bytes{}), use.ledger.value_or(Bytes{}), unseen, use.last});
 }
 
 void Attribution::may_use(LeaseId id, DeviceId device, Bytes bytes) {
