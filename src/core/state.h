@@ -194,8 +194,8 @@ class State {
       if (this != &other) *this = Past();
       return *this;
     }
-    Past(Past&&) = default;
-    Past& operator=(Past&&) = default;
+    Past(Past&&) noexcept = default;
+    Past& operator=(Past&&) noexcept = default;
     ~Past() = default;
 
     std::deque<LeaseView> ended;             // Oldest first, at most limits::kEndedKept.
