@@ -287,6 +287,7 @@ bool Transfers::try_resume(LeaseId id) {
     // It had what it had beside a reserve that may be larger by now: alone it has that again.
     const Bytes alone = saturating_sub(account->capacity, account->held_back_when_alone());
     const Bytes most = others == 0 ? std::max(room, alone) : room;
+    if (id.value == 66 && getenv("DBG")) fprintf(stderr, "66 dev %zu room %lu others %d most %lu whole %d before %lu budget %lu excl %d cap %lu drv %lu\n", i, room.value, (int)others, most.value, whole, needs_.before(lease, i).value, part.budget.value, (int)account->exclusive_count, account->capacity.value, account->driver.value);
     if (whole) {
       // As at a grant: what unmanaged processes use by now is not its, and what they have left is.
       // Where nobody knows what it had, a device that is as empty as it can be has to do.

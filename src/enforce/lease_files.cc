@@ -144,8 +144,9 @@ bool set_lock(const os::UniqueFd& file, std::uint32_t slot, short kind) {
   return ::fcntl(file.get(), F_OFD_SETLK, &range) == 0;
 }
 
+// As one who clears it, beside guards that do: see Note [Who is alive].
 bool lock_slot(const os::UniqueFd& file, std::uint32_t slot) {
-  return set_lock(file, slot, F_WRLCK);
+  return set_lock(file, slot, F_RDLCK);
 }
 
 void unlock_slot(const os::UniqueFd& file, std::uint32_t slot) {

@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <span>
+#include <thread>
 
 #include "guard/ledger.h"
 #include "guard/linux.h"
@@ -152,6 +154,26 @@ TEST_F(LeaseFilesTest, WhatTheDeadHadIsGivenBack) {
   ASSERT_TRUE(files.clear(kLease, {slot}).ok());
   EXPECT_EQ(files.read(kLease)->parts[0].slots.at(0).process.pid, 42);
   EXPECT_EQ(living.ledger.looks(), 3U);
+}
+
+// A process that looks at that moment must not take the dead one for alive.
+TEST_F(LeaseFilesTest, WhoeverClearsASlotIsNotItsOwner) {
+  const LeaseFiles files = this->files();
+  ASSERT_TRUE(files.set(kHolder, {{kOne, gib(1)}}).ok());
+  const int fd = guard::open_file(path("use").c_str(), guard::Access::kReadWrite);
+  ASSERT_GE(fd, 0);
+  const Use::Slot dead = {.index = 3, .process = {.pid = 40}};
+  std::atomic<bool> seen = false;
+  std::thread daemon([&] {
+    while (!seen.load()) (void)files.clear(kLease, {dead});
+  });
+  guard::Holding holding = guard::Holding::kNobody;
+  while (holding == guard::Holding::kNobody)
+    holding = guard::range_holding(fd, guard::lock_of_slot(dead.index));
+  seen = true;
+  daemon.join();
+  guard::close_descriptor(fd);
+  EXPECT_EQ(holding, guard::Holding::kTogether);
 }
 
 TEST_F(LeaseFilesTest, ALookIsToldAlsoWhereNothingWasGivenBack) {

@@ -111,6 +111,26 @@ TEST_F(DeadTest, IsWaitedForWhereItWasKilledAndHasYetToDie) {
   }
 }
 
+// The daemon may do it between a charge that is refused and the look at who is dead.
+TEST_F(DeadTest, IsAskedForOnceMoreWhereItMayHaveBeenClearedSince) {
+  leaves(7 * kMiB);
+  WaitForDead dead(ours_, 0, patience());
+  ASSERT_EQ(ours_.try_charge(0, 5 * kMiB), Ledger::Charged::kFull);
+  clear_slot_of_the_dead();
+  EXPECT_TRUE(dead.goes_on());
+  EXPECT_EQ(ours_.try_charge(0, 5 * kMiB), Ledger::Charged::kYes);
+  EXPECT_FALSE(dead.goes_on()) << "nobody had died since";
+}
+
+TEST_F(DeadTest, IsAskedForOnceMoreAfterEachWait) {
+  leaves(7 * kMiB);
+  WaitForDead dead(ours_, 0, patience());
+  EXPECT_TRUE(dead.goes_on());
+  clear_slot_of_the_dead();
+  EXPECT_TRUE(dead.goes_on());
+  EXPECT_FALSE(dead.goes_on());
+}
+
 TEST_F(DeadTest, GivesItsSlotToTheProcessThatFindsNoOther) {
   std::vector<std::unique_ptr<Ledger>> others;
   for (std::uint64_t i = 2; i < kSlotsMax; ++i) {

@@ -22,7 +22,7 @@ void Exports::exported(Physical::Object object, int fd, std::uint64_t pid) {
              .kind = kExported};
     (void)keep(known, second);
   }
-  if (known.owner != 0) lock_range(fd, known.owner);
+  if (known.owner != 0) (void)lock_range(fd, known.owner);
 }
 
 void Exports::imported(Physical::Object object, int fd) {

@@ -23,11 +23,12 @@
 // child has inherited it. Between all others the lock decides, which needs no pid: the owner
 // of a slot holds its byte of `use` alone, and the kernel drops that when the process ends.
 //
-// A process that clears the slot of an owner that locks takes the byte first, so no other can take
-// the slot meanwhile, and if it is killed the slot is again one of a dead process. `namespaces` is
-// exchanged before anything is cleared: so of one that judges by the lock and one that judges by
-// the pid only one clears. Where a child still holds the lock of a dead owner, the slot is first
-// made one without locks, and cleared as those are: the identity is exchanged for the clearer's.
+// A process that clears the slot of an owner that locks takes the byte first, as one of several: so
+// no other can take the slot meanwhile, all see that its owner is dead, and if it is killed the
+// slot is again one of a dead process. `namespaces` is exchanged before anything is cleared: so of
+// one that judges by the lock and one that judges by the pid only one clears. Where a child still
+// holds the lock of a dead owner, the slot is first made one without locks, and cleared as those
+// are: the identity is exchanged for the clearer's.
 //
 // Note [What the dead have]
 //
@@ -282,13 +283,16 @@ bool Ledger::judges_by_pid(std::uint64_t namespaces) const {
 
 // kLives, kEnding or kGone.
 Life Ledger::life_of(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const {
-  const auto is_free = [&] {
-    return is_locking(namespaces) && census_.locks != nullptr && census_.locks->is_free(slot);
+  const auto by_lock = [&] {
+    if (!is_locking(namespaces) || census_.locks == nullptr) return Life::kLives;
+    const SlotLocks::Holder holder = census_.locks->holder(slot);
+    if (holder == SlotLocks::Holder::kNobody) return Life::kGone;
+    return holder == SlotLocks::Holder::kClearing ? Life::kEnding : Life::kLives;
   };
-  if (!judges_by_pid(namespaces)) return is_free() ? Life::kGone : Life::kLives;
+  if (!judges_by_pid(namespaces)) return by_lock();
   const Life life = census_.life_of(identity);
   if (life != Life::kUnseen) return life;
-  return is_free() || !census_.has_pid(identity) ? Life::kGone : Life::kLives;
+  return census_.has_pid(identity) ? by_lock() : Life::kGone;
 }
 
 bool Ledger::has_charged(std::uint32_t slot) const {
@@ -327,7 +331,7 @@ bool Ledger::clear_locked(std::uint32_t slot, Identity identity, std::uint64_t n
   const Lock lock(census_.locks->mutex());
   SlotOwner& owner = use_->owners[slot];
   if (owner.identity.load() != identity) return false;
-  if (!census_.locks->take(slot)) return clear_behind_lock(slot, identity, namespaces);
+  if (!census_.locks->take_to_clear(slot)) return clear_behind_lock(slot, identity, namespaces);
   const bool ours = owner.namespaces.compare_exchange_strong(namespaces, kLocks);
   if (ours) give_up(slot);
   census_.locks->drop(slot);

@@ -232,15 +232,14 @@ FileId file_behind(int fd) {
   return {.device = found.st_dev, .inode = found.st_ino};
 }
 
-void lock_range(int fd, std::uint64_t place) {
+bool lock_range(int fd, std::uint64_t place) {
   struct flock range = range_at(place, F_RDLCK);
-  system_call(SYS_fcntl, fd, F_OFD_SETLK, as_word(&range));
+  return !is_error(system_call(SYS_fcntl, fd, F_OFD_SETLK, as_word(&range)));
 }
 
 bool is_range_locked(int fd, std::uint64_t place) {
-  struct flock range = range_at(place, F_WRLCK);
-  return !is_error(system_call(SYS_fcntl, fd, F_OFD_GETLK, as_word(&range))) &&
-         range.l_type != F_UNLCK;
+  const Holding holding = range_holding(fd, place);
+  return holding == Holding::kTogether || holding == Holding::kAlone;
 }
 
 std::uint64_t range_locked_by(int fd, std::uint64_t least) {
@@ -261,10 +260,11 @@ void unlock_range(int fd, std::uint64_t place) {
   system_call(SYS_fcntl, fd, F_OFD_SETLK, as_word(&range));
 }
 
-bool is_range_free(int fd, std::uint64_t place) {
+Holding range_holding(int fd, std::uint64_t place) {
   struct flock range = range_at(place, F_WRLCK);
-  return !is_error(system_call(SYS_fcntl, fd, F_OFD_GETLK, as_word(&range))) &&
-         range.l_type == F_UNLCK;
+  if (is_error(system_call(SYS_fcntl, fd, F_OFD_GETLK, as_word(&range)))) return Holding::kUnknown;
+  if (range.l_type == F_UNLCK) return Holding::kNobody;
+  return range.l_type == F_RDLCK ? Holding::kTogether : Holding::kAlone;
 }
 
 Identity own_identity() {

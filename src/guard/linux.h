@@ -73,8 +73,8 @@ struct FileId {
 };
 FileId file_behind(int fd);
 /// Holds a place in the file, together with others, until the last descriptor of the description is
-/// closed in whatever process.
-void lock_range(int fd, std::uint64_t place);
+/// closed in whatever process. False where one holds it alone, or it cannot be held.
+bool lock_range(int fd, std::uint64_t place);
 /// Whether it is held by way of another description.
 bool is_range_locked(int fd, std::uint64_t place);
 /// The first place from `least` on that is held by way of this description; 0: none.
@@ -82,8 +82,9 @@ std::uint64_t range_locked_by(int fd, std::uint64_t least);
 /// Holds it alone. False where others hold it, or it cannot be held.
 bool lock_range_alone(int fd, std::uint64_t place);
 void unlock_range(int fd, std::uint64_t place);
-/// The kernel says that nobody else holds it. False also where it says nothing.
-bool is_range_free(int fd, std::uint64_t place);
+/// How it is held by way of other descriptions, as the kernel has it.
+enum class Holding : std::uint8_t { kUnknown, kNobody, kTogether, kAlone };
+Holding range_holding(int fd, std::uint64_t place);
 
 /// The calling process; 0 where /proc is not there.
 Identity own_identity();

@@ -35,7 +35,7 @@ bool SlotLocks::open(const char* directory, void*& at, std::size_t& bytes) {
   const int fd = at == nullptr ? -1 : open_file(path_, Access::kReadWrite);
   if (fd < 0) return false;
   // Where the kernel cannot say who holds a lock, or may not be asked, there is none to be had.
-  if (file_behind(fd) == file_ && (is_range_free(fd, 0) || is_range_locked(fd, 0))) {
+  if (file_behind(fd) == file_ && range_holding(fd, 0) != Holding::kUnknown) {
     keep(fd);
     return true;
   }
@@ -65,14 +65,22 @@ bool SlotLocks::take(std::uint32_t slot) {
   return fd >= 0 && lock_range_alone(fd, lock_of_slot(slot));
 }
 
+bool SlotLocks::take_to_clear(std::uint32_t slot) {
+  const int fd = descriptor();
+  return fd >= 0 && lock_range(fd, lock_of_slot(slot));
+}
+
 void SlotLocks::drop(std::uint32_t slot) {
   if (const int fd = descriptor(); fd >= 0) unlock_range(fd, lock_of_slot(slot));
 }
 
 // It is looked at afterwards: before, another file could take its number in between.
-bool SlotLocks::is_free(std::uint32_t slot) const {
+SlotLocks::Holder SlotLocks::holder(std::uint32_t slot) const {
   const int fd = kept_.load() - 1;
-  return fd >= 0 && is_range_free(fd, lock_of_slot(slot)) && file_behind(fd) == file_;
+  const Holding holding = fd < 0 ? Holding::kUnknown : range_holding(fd, lock_of_slot(slot));
+  if (fd < 0 || file_behind(fd) != file_) return Holder::kOwner;
+  if (holding == Holding::kNobody) return Holder::kNobody;
+  return holding == Holding::kTogether ? Holder::kClearing : Holder::kOwner;
 }
 
 void SlotLocks::mend(std::uint32_t own_slot) {

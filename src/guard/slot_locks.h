@@ -31,11 +31,18 @@ class SlotLocks {
 
   /// To be held from take() to drop(): all threads of a process have its locks together.
   Mutex& mutex() { return mutex_; }
-  /// False: another process has it.
+  /// For its owner. False: another process has it.
   bool take(std::uint32_t slot);
+  /// For one who clears it, beside others who do: it has no owner meanwhile. False: it has one.
+  bool take_to_clear(std::uint32_t slot);
   void drop(std::uint32_t slot);
-  /// Nobody else has it, for sure.
-  bool is_free(std::uint32_t slot) const;
+  enum class Holder : std::uint8_t {
+    kNobody,  // For sure.
+    kClearing,
+    kOwner,  // Or nobody can tell.
+  };
+  /// Of the others.
+  Holder holder(std::uint32_t slot) const;
   /// After the program has closed our descriptor: opens the file again, and takes that slot.
   void mend(std::uint32_t own_slot);
 

@@ -91,6 +91,23 @@ TEST_F(Liveness, AProcessOfAnotherNamespaceCountsAsLongAsItLives) {
   EXPECT_EQ(two->ledger.used(0), 10 * kMiB);
 }
 
+TEST_F(Liveness, WhatAnotherIsClearingIsWaitedFor) {
+  auto one = begin(in_namespace(8, 1));
+  auto two = begin(in_namespace(9, 1));
+  auto clearer = begin(in_namespace(10, 1));
+  ASSERT_EQ(one->ledger.charge(0, 10 * kMiB), Ledger::Charged::kYes);
+  EXPECT_FALSE(clearer->locks->take_to_clear(0)) << "its owner lives";
+  one.reset();
+  ASSERT_TRUE(clearer->locks->take_to_clear(0));
+  EXPECT_EQ(two->locks->holder(0), SlotLocks::Holder::kClearing);
+  EXPECT_FALSE(two->locks->take(0));
+  EXPECT_TRUE(two->ledger.has_dead(0));
+  EXPECT_EQ(two->ledger.charge(0, kMiB), Ledger::Charged::kFull);
+  EXPECT_EQ(two->ledger.used(0), 10 * kMiB);
+  clearer->locks->drop(0);
+  EXPECT_EQ(two->ledger.charge(0, kMiB), Ledger::Charged::kYes);
+}
+
 TEST_F(Liveness, NobodyIsTakenForDeadByAPidOfAnotherProc) {
   Census census = in_namespace(8, 1);
   census.sees_pids = false;
@@ -141,8 +158,8 @@ TEST_F(Liveness, AFileOfTheProgramsOnOurNumberIsNeitherClosedNorBelieved) {
   ASSERT_EQ(both.size(), 2U);
   const int number = both[1];  // The second one has the higher number.
   ASSERT_EQ(::dup2(other, number), number);
-  EXPECT_FALSE(two->locks->is_free(0));
-  EXPECT_FALSE(two->locks->is_free(7));
+  EXPECT_EQ(two->locks->holder(0), SlotLocks::Holder::kOwner);
+  EXPECT_EQ(two->locks->holder(7), SlotLocks::Holder::kOwner);
   EXPECT_FALSE(two->locks->take(7));
   two->locks->close();
   EXPECT_EQ(::fcntl(number, F_GETFD), 0);

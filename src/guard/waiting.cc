@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/waiting.h"
 
+#include <utility>
+
 #include "guard/linux.h"
 #include "guard/text.h"
 
@@ -44,7 +46,10 @@ std::uint64_t wait_on_full(const char* variable) {
 // A look that was under way when the wait began may be older than the death: so the first counts
 // for nothing.
 bool WaitForDead::goes_on() {
-  if (is_in_a_hurry() || !ledger_.has_dead(device_)) return false;
+  if (is_in_a_hurry()) return false;
+  // One that was cleared since the charge was tried is seen no more: so it is tried once again.
+  if (!ledger_.has_dead(device_)) return std::exchange(may_have_missed_one_, false);
+  may_have_missed_one_ = true;
   const std::uint64_t now = monotonic_ns();
   const std::uint64_t looks = ledger_.looks();
   if (begun_ == 0) {

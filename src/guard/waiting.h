@@ -35,7 +35,8 @@ class WaitForDead {
       : ledger_(ledger), device_(device), patience_(patience) {}
   WaitForDead(Ledger& ledger, std::uint32_t device) : WaitForDead(ledger, device, Patience()) {}
 
-  /// Sleeps a little. False: none of them has anything there, or it is not to be waited for.
+  /// Sleeps a little, or it is to be tried at once. False: none of them has anything there, or it
+  /// is not to be waited for.
   bool goes_on();
 
  private:
@@ -46,6 +47,7 @@ class WaitForDead {
   std::uint64_t looked_ = 0;
   std::uint64_t looks_before_ = 0;
   std::uint64_t looks_ = 0;
+  bool may_have_missed_one_ = true;
 };
 
 class Waiting {
