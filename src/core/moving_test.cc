@@ -132,6 +132,31 @@ TEST_F(Moving, WhatTurnsOutNeverToFitThereReturnsWhereItWas) {
   EXPECT_THAT(story.last_move()->pairs, IsEmpty()) << "that is where it was";
 }
 
+// It was sent there while it was away, and has waited for room since.
+TEST_F(Moving, WhatNeverFitsByNowReturnsAlsoWhereItHasYetToBegin) {
+  story.use(1, {});
+  (void)story.end(1);
+  for (const std::uint32_t index : {0U, 1U}) {
+    Request request = S::whole();
+    request.devices = {DeviceName(index)};
+    (void)story.ask(request);
+  }
+  run(2, gib(15));
+  run(3, {});
+  story.use(3, gib(14), 1);
+  (void)story.feed(Suspend{{71}, {{1000}}, {2}});
+  (void)StoryTest::left(gib(15));
+  story.use(2, {});
+  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {{DeviceName(1U)}}}), "suspended 2; ");
+  EXPECT_EQ(story.feed(Resume{{72}, {{1000}}, {2}}), "");
+  EXPECT_EQ(seconds_pass(2), "") << "its place is taken";
+  story.hardware[1].figures.driver_reserved = gib(2);
+  EXPECT_EQ(story.sample(), "refuse not_moved; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("it has 15.0 GiB by now, and GPU 1 has 14.0 GiB"));
+  EXPECT_EQ(lease(2).parts.front().device, device(0));
+  EXPECT_EQ(seconds_pass(2), "move back 2; ");
+}
+
 TEST_F(Moving, WhatIsPausedStaysPausedAndReturnsThere) {
   (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   (void)left();

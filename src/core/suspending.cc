@@ -276,6 +276,7 @@ bool Transfers::is_measured(const Lease& lease) const {
 bool Transfers::try_resume(LeaseId id) {
   const Lease& lease = *core_->state().find(id);
   CHECK(lease.held()->is_swapped_out());
+  if (returns_where_it_was(lease)) return true;
   const bool whole = lease.request.share == Share::kExclusive;
   const bool measured = is_measured(lease);
   std::vector<Part> parts = lease.held()->parts;
@@ -287,7 +288,6 @@ bool Transfers::try_resume(LeaseId id) {
     // It had what it had beside a reserve that may be larger by now: alone it has that again.
     const Bytes alone = saturating_sub(account->capacity, account->held_back_when_alone());
     const Bytes most = others == 0 ? std::max(room, alone) : room;
-    if (id.value == 66 && getenv("DBG")) fprintf(stderr, "66 dev %zu room %lu others %d most %lu whole %d before %lu budget %lu excl %d cap %lu drv %lu\n", i, room.value, (int)others, most.value, whole, needs_.before(lease, i).value, part.budget.value, (int)account->exclusive_count, account->capacity.value, account->driver.value);
     if (whole) {
       // As at a grant: what unmanaged processes use by now is not its, and what they have left is.
       // Where nobody knows what it had, a device that is as empty as it can be has to do.
@@ -318,7 +318,7 @@ void Transfers::swap_in_where_confirmed(const Sample& sample) {
       const bool is_back = !measured && is_all_there(lease, sample);
       if (is_back || needs_.have_room(lease, measured)) {
         begin(id, Direction::kSwapIn);
-      } else if (!goes_back_for_good(lease)) {
+      } else if (!returns_where_it_was(lease)) {
         continue;
       }
     }
@@ -326,16 +326,22 @@ void Transfers::swap_in_where_confirmed(const Sample& sample) {
   }
 }
 
-// It was sent where what it has turns out never to fit: nobody had looked since it took that.
-// False: it waits on.
-bool Transfers::goes_back_for_good(const Lease& lease) {
+// It was sent where what it has turns out never to fit: nobody had looked since it took that, or
+// the driver keeps more there by now. False: it waits on.
+bool Transfers::returns_where_it_was(const Lease& lease) {
   const Suspension& suspension = lease.held()->its_suspension();
-  if (suspension.phase != Phase::kSwappingIn || suspension.moved_from.empty()) return false;
+  if (suspension.phase == Phase::kSwappingOut || suspension.moved_from.empty()) return false;
   std::vector<DeviceId> here;
   for (const Part& part : lease.held()->parts) here.push_back(part.device);
   const std::optional<std::string> why_not = migration_.too_large_for(lease, here);
-  if (why_not) not_swapped_in(lease.id, *why_not);
-  return why_not.has_value();
+  if (!why_not) return false;
+  if (suspension.phase == Phase::kSwappingIn) {
+    not_swapped_in(lease.id, *why_not);
+  } else {
+    undo_migration(lease.id, *why_not);
+    answer(lease.id, &OfLease::waiters, *why_not);
+  }
+  return true;
 }
 
 void Transfers::done(const TransferDone& event) {

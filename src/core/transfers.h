@@ -134,7 +134,7 @@ class Transfers {
   void note_pause(LeaseId id, const PauseBody& terms, UserId by);
   void resume(LeaseId id, std::optional<Token> token);
   bool is_measured(const Lease& lease) const;
-  bool goes_back_for_good(const Lease& lease);
+  bool returns_where_it_was(const Lease& lease);
   void begin_swap_in(LeaseId id);
   void begin(LeaseId id, Direction direction);
   void take_result(const TransferDone& event);
