@@ -3,6 +3,7 @@
 // task-spooler. The rows of Berth itself are set against these of the same run.
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -91,6 +92,10 @@ void print_task_spooler(int waiters) {
   run({"tsp", "-K"});
 }
 
+bool has_task_spooler() {
+  return run({"sh", "-c", "command -v tsp"}) == 0;
+}
+
 void print_starts() {
   const Workspace workspace;
   const auto median_of = [](const Command& command) {
@@ -104,6 +109,7 @@ void print_starts() {
          .value = median_of({"flock", workspace.path("lock"), "true"}),
          .unit = "ms",
          .against = base});
+  if (!has_task_spooler()) return;
   setenv("TS_SOCKET", workspace.path("socket").c_str(), 1);
   run({"tsp", "true"});
   print({.name = base + " under task-spooler",
@@ -121,6 +127,10 @@ int main() {
   berth::bench::print_lock_file();
   berth::bench::print_flock(100);
   berth::bench::print_flock(1000);
-  berth::bench::print_task_spooler(100);
+  if (berth::bench::has_task_spooler()) {
+    berth::bench::print_task_spooler(100);
+  } else {
+    std::fputs("bench: task-spooler (tsp) is not installed, and not measured\n", stderr);
+  }
   return 0;
 }

@@ -43,6 +43,9 @@ std::string make_runtime_directory() {
 
 pid_t start(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
+  // It ends with this program, also where that is aborted.
+  static std::string with_us[] = {"setpriv", "--pdeathsig", "KILL"};
+  for (std::string& word : with_us) arguments.push_back(word.data());
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions{};
