@@ -56,20 +56,29 @@ function(join_sources list root name)
   set(${list} ${joined} PARENT_SCOPE)
 endfunction()
 
-# add_layer(NAME [PURE] [TESTS_READ_TREE] [COLD] [IF VARIABLE] [LINKS other...] [ONLY header...]
+# Groups of folders of src/: what is in one is included as if it were in src/ itself.
+set(SOURCE_GROUPS)
+set(SOURCE_ROOTS ${PROJECT_SOURCE_DIR}/src)
+foreach(group IN LISTS SOURCE_GROUPS)
+  list(APPEND SOURCE_ROOTS ${PROJECT_SOURCE_DIR}/src/${group})
+endforeach()
+
+# add_layer(FOLDER [PURE] [TESTS_READ_TREE] [COLD] [IF VARIABLE] [LINKS other...] [ONLY header...]
 #           [TEST_LINKS other...]):
-# unless the variable is off, the library made of src/NAME, sub-folders too, but without main.cc,
-# *_main.cc and what lies in preload/, which has a build of its own; and NAME_test of its *_test.cc,
-# each test labelled NAME. TESTS_READ_TREE: they read files of this tree, by the macro
-# BERTH_SOURCE_DIR. COLD: it waits for people, files and networks; optimised less, it compiles a
-# fifth sooner. For tools/tidy.py are PURE: it sees no outside world; and ONLY: of the folders of
-# these headers it may include no others, linked or not.
-function(add_layer name)
+# unless the variable is off, the library made of src/FOLDER, sub-folders too, but without main.cc,
+# *_main.cc and what lies in preload/, which has a build of its own; and a program of its *_test.cc,
+# each test labelled with its name. GROUP/NAME is called NAME, NAME_test and so on.
+# TESTS_READ_TREE: they read files of this tree, by the macro BERTH_SOURCE_DIR. COLD: it waits for
+# people, files and networks; optimised less, it compiles a fifth sooner. For tools/tidy.py are
+# PURE: it sees no outside world; and ONLY: of the folders of these headers it may include no
+# others, linked or not.
+function(add_layer path)
+  get_filename_component(name ${path} NAME)
   cmake_parse_arguments(arg "PURE;TESTS_READ_TREE;COLD" "IF" "LINKS;ONLY;TEST_LINKS" ${ARGN})
   if(arg_IF AND NOT ${arg_IF})
     return()
   endif()
-  set(folder ${PROJECT_SOURCE_DIR}/src/${name})
+  set(folder ${PROJECT_SOURCE_DIR}/src/${path})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$|_main\\.cc$|/preload/")
@@ -91,7 +100,7 @@ function(add_layer name)
     add_library(${name} INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_include_directories(${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${name} ${scope} ${SOURCE_ROOTS})
   target_link_libraries(${name} ${scope} ${arg_LINKS})
   compile_headers_alone(${name} "${headers}")
 

@@ -19,6 +19,7 @@ several at a time, as Note [Joined sources] has them compiled: a fourth of the t
 """
 import argparse
 import concurrent.futures
+import glob
 import hashlib
 import json
 import os
@@ -57,6 +58,8 @@ class Tree:
 
     def __init__(self):
         self.hashes, self.direct = {}, {}
+        # From where files include each other: the groups of folders of src/, too.
+        self.roots = [ROOT, os.path.join(ROOT, 'src'), *glob.glob(os.path.join(ROOT, 'src/*/'))]
 
     def read(self, path):
         if path not in self.hashes:
@@ -64,7 +67,7 @@ class Tree:
                 text = stream.read()
             self.hashes[path] = hashlib.sha256(text).hexdigest()
             candidates = [os.path.join(where, name.decode()) for name in INCLUDE.findall(text)
-                          for where in (ROOT, os.path.join(ROOT, 'src'), os.path.dirname(path))]
+                          for where in (*self.roots, os.path.dirname(path))]
             self.direct[path] = sorted({os.path.normpath(c) for c in candidates
                                         if os.path.isfile(c)})
         return self.direct[path]

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-from tidy_layers import includes_of, layers_of, order_of, page_of
+from tidy_layers import groups_of, includes_of, layers_of, order_of, page_of
 from tidy_rules import BANNED, IMPURE, MAY, UNNAMED, UNWANTED, WORDING
 from tidy_tags import (COORDINATOR, check_density, large_classes, long_functions, nouns_in,
                        tags_of)
@@ -55,8 +55,15 @@ class File:
         self.is_script = self.path.endswith(SCRIPTS) or self.text.startswith('#!')
         self.comments = []
         self.code = code_only(self.text, self.comments).split('\n') if self.is_code else []
+        self.place(())
+
+    def place(self, groups):
+        """Says which layer it is of, and by which path it is included."""
         parts = self.path.split('/')
+        if parts[0] == 'src' and parts[1] in groups and len(parts) > 3:
+            del parts[1]
         self.layer = parts[1] if parts[0] == 'src' and len(parts) > 2 else None
+        self.include = '/'.join(parts[1:])
 
 
 _TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^()\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
@@ -266,8 +273,9 @@ def check_own_header_first(file):
     for number, line in enumerate(file.code, 1):
         include = re.match(r'\s*#\s*include\s*["<]([^">]+)[">]', line)
         if include:
-            if 'src/' + include[1] != header:
-                yield Finding(file.path, number, 'own-header', f'include {header[4:]} first')
+            own = re.sub(r'\.cc$', '.h', file.include)
+            if include[1] != own:
+                yield Finding(file.path, number, 'own-header', f'include {own} first')
             return
 
 
@@ -390,8 +398,9 @@ def check_doc_names(file, root, words, layers):
             continue
         for name in re.findall(r'`([^`\s]+)`', line):
             if re.match(TREE, name) and not re.search(r'[<>…{$]|NNNN', name):
-                layer = re.fullmatch(r'src/(\w+)/?', name)  # It may be yet to come.
-                if not (layer and layer[1] in layers) and not glob.glob(
+                layer = re.fullmatch(r'src/([\w/]*\w)/?', name)  # It may be yet to come.
+                folders = [layer.folder for layer in layers.values()]
+                if not (layer and layer[1] in folders) and not glob.glob(
                         os.path.join(root, name.split(':')[0])):
                     yield Finding(file.path, number, 'doc-name', f'no file {name}')
             word = re.fullmatch(r'(?:\w+(?:::|\.))*(\w+)\(\)|(?:\w+::)+(\w+)|(BERTH_\w+)', name)
@@ -455,7 +464,9 @@ def check_all(root):
              for word in re.findall(r'\w+', file.text)}
     refused = refused_words(texts.get('docs/glossary.md', ''))
     findings = list(check_commits(root)) + list(check_layer_tables(texts, layers))
+    groups = groups_of(layers)
     for file in files:
+        file.place(groups)
         file.known = known
         findings += check_words(file, refused)
         findings += check_layers(file, layers)

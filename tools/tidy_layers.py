@@ -8,6 +8,7 @@ from tidy_rules import LIBRARIES
 
 @dataclasses.dataclass
 class Layer:
+    folder: str         # Below src/: its name, or GROUP/NAME.
     uses: list          # Folders, as LINKS has them.
     tests_use: list     # Those of its tests besides.
     headers: list       # ONLY: single headers, of folders of which it may include no others.
@@ -30,10 +31,12 @@ def layers_of(cmake):
             else:
                 arguments.setdefault(keyword, []).append(word)
         names = arguments[None]
-        name = names[0] if call[1] == 'layer' else names[1].split('/')[0]
+        folder = names[0] if call[1] == 'layer' else names[1].rpartition('/')[0]
+        name = folder.split('/')[-1]
         if name in layers:
             continue
         layers[name] = Layer(
+            folder=folder,
             uses=[link for link in arguments.get('LINKS', []) if re.fullmatch(r'[a-z]+', link)],
             tests_use=arguments.get('TEST_LINKS', []), headers=arguments.get('ONLY', []),
             line=cmake.count('\n', 0, call.start()) + 1, is_pure='PURE' in flags,
@@ -41,6 +44,10 @@ def layers_of(cmake):
     for layer in layers.values():
         layer.uses = [name for name in layers if name in layer.uses]
     return layers
+
+
+def groups_of(layers):
+    return {layer.folder.split('/')[0] for layer in layers.values() if '/' in layer.folder}
 
 
 def order_of(layers):
@@ -101,13 +108,14 @@ def page_of(page, layers):
     """(line, what is wrong) of the table in ARCHITECTURE.md: `| `src/NAME` | … | may use |`."""
     shown = set()
     for number, line in enumerate(page.split('\n'), 1):
-        row = re.fullmatch(r'\| `src/(\w+)` \|.*\| ([^|]*) \|', line)
-        if not row or row[1] not in layers:
+        row = re.fullmatch(r'\| `src/([\w/]+)` \|.*\| ([^|]*) \|', line)
+        name = next((n for n in layers if row and layers[n].folder == row[1]), None)
+        if name is None:
             continue
-        shown.add(row[1])
-        wanted = may_use(layers, row[1])
+        shown.add(name)
+        wanted = may_use(layers, name)
         if row[2] != wanted and not row[2].startswith(wanted + '; '):
-            yield number, f'{row[1]} may use: {wanted} (CMakeLists.txt)'
-    for name in layers:
+            yield number, f'{name} may use: {wanted} (CMakeLists.txt)'
+    for name, layer in layers.items():
         if name not in shown:
-            yield 1, f'no row for src/{name}, which CMakeLists.txt has'
+            yield 1, f'no row for src/{layer.folder}, which CMakeLists.txt has'

@@ -102,6 +102,31 @@ class Tidy(unittest.TestCase):
         del rows['base']
         self.assertEqual(found(rows), ['ARCHITECTURE.md:1 layer'])
 
+    def test_a_layer_in_a_group_is_as_one_outside(self):
+        lines = HASH + 'add_layer(shared/base)\nadd_layer(daemon/core LINKS base)\n' \
+                       'add_layer(guard)\nadd_program(x daemon/main.cc LINKS core)\n'
+        page = ('| `src/shared/base` | does | nothing |\n| `src/daemon/core` | does | base |\n'
+                '| `src/guard` | does | nothing |\n| `src/daemon` | does | core |\n')
+
+        def found(path, text, page=page):
+            return self.found({'CMakeLists.txt': lines, 'ARCHITECTURE.md': page, path: text,
+                               'src/daemon/core/a.h': SAYS + '#pragma once\n'})
+        self.assertEqual(found('docs/a.md', '# A\n\n`src/shared/base/` `src/daemon/`\n'), [])
+        self.assertEqual(found('docs/a.md', '# A\n\n`src/base/`\n'), ['docs/a.md:3 doc-name'])
+        self.assertEqual(found('docs/a.md', '# A\n', page.replace('shared/base', 'base')),
+                         ['ARCHITECTURE.md:1 layer', 'ARCHITECTURE.md:1 doc-name'])
+        own = '#include "core/a.h"\n'
+        base = '#include "base/b.h"\n'
+        self.assertEqual(found('src/daemon/core/a.cc', SAYS + own + base), [])
+        self.assertEqual(found('src/daemon/core/a.cc', SAYS + base + own),
+                         ['src/daemon/core/a.cc:3 own-header'])
+        self.assertEqual(found('src/daemon/main.cc', SAYS + '#include "base/b.h"\n'),
+                         ['src/daemon/main.cc:3 layer'])
+        upwards = 'src/shared/base/b.cc'
+        self.assertEqual(found(upwards, SAYS + own), [upwards + ':3 layer'])
+        self.assertEqual(found('src/shared/a.cc', SAYS), ['src/shared/a.cc:1 layer'])
+        self.assertEqual(found('src/shared/misc/a.cc', SAYS), ['src/shared/misc/a.cc:1 layer'])
+
     def test_a_folder_without_a_layer_is_found(self):
         self.assertEqual(self.found({'src/misc/a.cc': SAYS}), ['src/misc/a.cc:1 layer'])
 
