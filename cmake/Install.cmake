@@ -20,7 +20,7 @@ install(EXPORT berth NAMESPACE berth:: FILE berth-config.cmake DESTINATION lib/c
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/berth-config-version.cmake
                                  COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/berth-config-version.cmake DESTINATION lib/cmake/berth)
-configure_file(src/library/berth.pc.in ${PROJECT_BINARY_DIR}/berth.pc @ONLY)
+configure_file(src/program/library/berth.pc.in ${PROJECT_BINARY_DIR}/berth.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/berth.pc DESTINATION lib/pkgconfig)
 
 # The Python package, where Debian's own packages have theirs; it looks for the library two folders

@@ -57,7 +57,7 @@ function(join_sources list root name)
 endfunction()
 
 # Groups of folders of src/: what is in one is included as if it were in src/ itself.
-set(SOURCE_GROUPS)
+set(SOURCE_GROUPS shared daemon client program training)
 set(SOURCE_ROOTS ${PROJECT_SOURCE_DIR}/src)
 foreach(group IN LISTS SOURCE_GROUPS)
   list(APPEND SOURCE_ROOTS ${PROJECT_SOURCE_DIR}/src/${group})
@@ -186,7 +186,7 @@ function(embed_openapi layer)
   set(json ${PROJECT_SOURCE_DIR}/share/openapi.json)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${json})
   file(READ ${json} OPENAPI_JSON)
-  configure_file(${PROJECT_SOURCE_DIR}/src/server/openapi.cc.in
+  configure_file(${PROJECT_SOURCE_DIR}/src/daemon/server/openapi.cc.in
                  ${PROJECT_BINARY_DIR}/openapi.cc @ONLY)
   target_sources(${layer} PRIVATE ${PROJECT_BINARY_DIR}/openapi.cc)
   # One literal, longer than what every compiler has to take; those that we build with do.

@@ -19,8 +19,9 @@ from tidy_tags import (COORDINATOR, check_density, large_classes, long_functions
                        tags_of)
 
 PAGE = re.compile(r'(README|ARCHITECTURE|docs/[^/]+)\.md')
-PREPROCESSOR_FOLDERS = ('include', 'src/abi', 'src/base', 'src/os', 'src/guard', 'simgpu',
-                        'src/config/toml_library.h', 'src/trainer/libtorch', 'tests/programs')
+PREPROCESSOR_FOLDERS = ('include', 'src/shared/abi', 'src/shared/base', 'src/shared/os',
+                        'src/guard', 'simgpu', 'src/shared/config/toml_library.h',
+                        'src/training/trainer/libtorch', 'tests/programs')
 FILE_MAX, COLUMN_MAX = 500, 100
 BATS_FOLDERS = ('tests/adversary', 'tests/cli', 'tests/programs_of_others', 'tests/train')
 EXCEPTIONS = 'tools/tidy_exceptions.txt'

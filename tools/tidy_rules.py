@@ -47,7 +47,7 @@ BANNED = {
 }
 # Banned patterns that the files named here may use, each for the reason beside it.
 MAY = {
-    'src/base/check.cc': ['fprintf'],  # The last words of a process that is wrong.
+    'src/shared/base/check.cc': ['fprintf'],  # The last words of a process that is wrong.
     'include/berth/berth.hpp': ['new'],  # The header that declares std::bad_alloc.
     'simgpu/simctl/commands.cc': ['stranger'],  # The former name of a verb.
 }

@@ -165,7 +165,8 @@ class Tidy(unittest.TestCase):
     def test_preprocessor_stays_in_its_folders(self):
         self.assertEqual(self.found({'src/core/a.cc': SAYS + '#if X\n#define Y\n#endif\n'}),
                          ['src/core/a.cc:3 preprocessor', 'src/core/a.cc:4 preprocessor'])
-        self.assert_clean({'src/os/a.cc': SAYS + '#if X\n#endif\n'})
+        self.assert_clean({'CMakeLists.txt': HASH + 'add_layer(shared/os)\n',
+                           'src/shared/os/a.cc': SAYS + '#if X\n#endif\n'})
 
     def test_shared_ownership_is_explained(self):
         self.assertEqual(self.found({'src/server/a.cc': SAYS + '\nstd::shared_ptr<A> a;\n'}),
@@ -301,8 +302,8 @@ class Tidy(unittest.TestCase):
                           for kind in ('int', 'bool'))
         self.assert_clean({'src/os/a.cc': SAYS + special})
         more = SAYS + 'struct A {\n' + members + '  int b;\n};\n'
-        for path in ('src/os/a_test.cc', 'src/os/a_for_test.h', 'src/abi/a.h', 'bench/a.cc'):
-            cmake = {'CMakeLists.txt': HASH + 'add_layer(os)\nadd_layer(abi)\n'}
+        for path in ('src/os/a_test.cc', 'src/os/a_for_test.h', 'src/shared/abi/a.h', 'bench/a.cc'):
+            cmake = {'CMakeLists.txt': HASH + 'add_layer(os)\nadd_layer(shared/abi)\n'}
             self.assert_clean(cmake | {path: more + '#pragma once\nTEST(A, B) {}\n'})
 
     def test_an_exception_names_its_class(self):
@@ -331,16 +332,17 @@ class Tidy(unittest.TestCase):
         self.set(tidy_tags, 'CHECKS_MIN', 0.5)
         self.set(tidy_tags, 'CHECKS_SLACK', 0.25)
 
-        def found(checks, path='src/core/a.cc'):
+        def found(checks, path='src/daemon/core/a.cc'):
             text = ''.join(f'void f{n}() {{\n  {"CHECK(a);" * (n < checks)}  // CHECK(b)\n}}\n'
                            for n in range(8))
-            return self.found({path: SAYS + text})
-        self.assertEqual(found(3), ['src/core/:1 checks'])
+            return self.found({path: SAYS + text,
+                               'CMakeLists.txt': HASH + 'add_layer(daemon/core)\nadd_layer(os)\n'})
+        self.assertEqual(found(3), ['src/daemon/core/:1 checks'])
         self.assertEqual(found(4), [])
         self.assertEqual(found(5), [])
-        self.assertEqual(found(6), ['src/core/:1 checks'])  # The least can be raised.
+        self.assertEqual(found(6), ['src/daemon/core/:1 checks'])  # The least can be raised.
         self.assertEqual(found(0, 'src/os/a.cc'), [])
-        self.assertEqual(found(0, 'src/core/policies/a.cc'), ['src/core/:1 checks'])
+        self.assertEqual(found(0, 'src/daemon/core/policies/a.cc'), ['src/daemon/core/:1 checks'])
 
     def test_a_negation_in_the_middle_of_a_bats_test_is_refused(self):
         test = '#!/usr/bin/env bats\n' + HASH + '@test "a" {\n%s}\n'

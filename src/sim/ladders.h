@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measures of a lease as the simulator knows them, and the rules for them: a lease inside its
 // budget meets no more than a notice and the save that it allows, no measure comes twice within its
-// cool-down or before its time, and each ends. Nothing here is taken from src/core.
+// cool-down or before its time, and each ends. Nothing here is taken from src/daemon/core.
 #pragma once
 
 #include <cstdint>

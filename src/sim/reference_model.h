@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journal, read a second time and in another way than the coordinator does: each record must
 // fit what came before it, and what the coordinator and its answers say must fit this. Nothing here
-// is taken from src/core.
+// is taken from src/daemon/core.
 #pragma once
 
 #include <algorithm>

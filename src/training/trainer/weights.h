@@ -12,7 +12,7 @@
 
 namespace berth::trainer {
 
-/// Of those that src/checkpoint tells.
+/// Of those that src/training/checkpoint tells.
 Error error_of(const checkpoint::Failure& failure);
 
 /// Null where there is none of that name.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verb of the command line. One file a verb: src/cli/NAME.cc defines `int run_NAME(Invocation&)`,
+// A verb of the command line. One file a verb: cli/NAME.cc defines `int run_NAME(Invocation&)`,
 // declared in verbs.h and listed in the table of verbs.cc. The function declares its options, calls
 // parse(), and does its work:
 //

@@ -129,7 +129,7 @@ TEST(ShownValues, NameTheirOrigin) {
 
 TEST(Docs, ListTheKeysAsTheyAre) {
   const std::string path = BERTH_SOURCE_DIR "/docs/config.md";
-  const std::string begin = "<!-- keys: made from src/config/keys.cc -->\n";
+  const std::string begin = "<!-- keys: made from src/shared/config/keys.cc -->\n";
   const std::string end = "<!-- end of keys -->\n";
   const std::string page = contents(path);
   const std::size_t from = page.find(begin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// References between parts of the coordinator, and what they know per lease. For src/core alone.
+// References between parts of the coordinator, and what they know per lease. For core/ alone.
 #pragma once
 
 #include <map>

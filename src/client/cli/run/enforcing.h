@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choice of the way of src/enforce that holds a command to its budget, and the variables that the
+// Choice of the way of enforce/ that holds a command to its budget, and the variables that the
 // command is given for that. Reads files; changes nothing.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a module with steps of which some are predicted: the pure parts of src/train decide, this
+// Trains a module with steps of which some are predicted: the pure parts of train/ decide, this
 // performs. It owns the optimizer's state, the predictor's and one snapshot to go back to; all of
 // it is allocated when it is made, and nothing afterwards outlives a step. One thread.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Common ground of the parts of the coordinator: the state, and the only ways to change it. For
-// src/core alone.
+// src/daemon/core alone.
 #pragma once
 
 #include <cstdint>
