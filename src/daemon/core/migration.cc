@@ -98,7 +98,7 @@ std::optional<std::string> MigrationRules::too_large_for(const Lease& lease,
                                                          const std::vector<DeviceId>& to) const {
   for (std::size_t i = 0; i < to.size(); ++i) {
     const Account* account = ledger_->find(to[i]);
-    if (account == nullptr) continue;
+    if (account == nullptr || !account->seen) continue;
     const Bytes most = saturating_sub(account->capacity, account->driver);
     const Bytes bytes = needs_->before(lease, i);
     if (bytes > most) {

@@ -329,6 +329,19 @@ TEST_F(Moving, BeforeItHasLeftADaemonThatStartsAnewBringsItBackToWhereItWas) {
   EXPECT_EQ(place(), device(0));
 }
 
+// A daemon that has just started knows of no device how much it has.
+TEST_F(Moving, WhatWaitsForRoomThereWaitsOnWhenTheDaemonStartsAnew) {
+  (void)story.feed(Suspend{{71}, {{1000}}, {1}});
+  (void)left();
+  hold(1, gib(12));
+  EXPECT_EQ(move(1), "suspended 1; ");
+  EXPECT_EQ(story.feed(Resume{{72}, {{1000}}, {1}}), "");
+  story.restart();
+  EXPECT_EQ(place(), device(1));
+  EXPECT_EQ(seconds_pass(2), "");
+  EXPECT_EQ(place(), device(1)) << "it fits there when the other has gone";
+}
+
 TEST_F(Moving, AfterThatItGoesOnThere) {
   (void)move(1);
   (void)transfer_done();
