@@ -71,10 +71,6 @@ const Variables& known() {
   return variables;
 }
 
-[[gnu::constructor]] void read_at_load() {
-  (void)known();
-}
-
 }  // namespace
 
 const char* lease_directory() {
@@ -92,5 +88,14 @@ bool is_disabled() {
 void look_for_a_lease() {
   if (*known().lease_directory == '\0') read_all();
 }
+
+namespace {
+
+// Once more: run-times of sanitizers call us before the C library has an environment.
+[[gnu::constructor]] void read_at_load() {
+  look_for_a_lease();
+}
+
+}  // namespace
 
 }  // namespace berth::guard

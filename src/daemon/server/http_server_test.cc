@@ -62,9 +62,9 @@ class HttpServerTest : public ::testing::Test {
                                            "api=1.0; pid=1");
     handler_.transport = server_.get();
   }
-  /// Lets the server work until this holds; false: it did not for five seconds.
+  /// Lets the server work until this holds; false: it did not for a minute.
   bool until(const std::function<bool()>& holds) {
-    const Instant end = clock_.now() + seconds(5);
+    const Instant end = clock_.now() + minutes(1);
     while (!holds()) {
       if (clock_.now() > end) return false;
       io_.restart();
