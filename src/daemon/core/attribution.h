@@ -104,7 +104,7 @@ class Attribution {
   /// For trials: the driver tells that it has nothing, or no more than its budget.
   void suppose_swapped_out(LeaseId id);
   void suppose_shrunk(LeaseId id);
-  void suppose_ended(const std::set<LeaseId>& leases, const std::map<DeviceId, Bytes>& unmanaged);
+  void suppose_gone(const std::set<LeaseId>& leases, const std::map<DeviceId, Bytes>& unmanaged);
 
  private:
   struct OfLease {

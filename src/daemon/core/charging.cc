@@ -180,9 +180,10 @@ void Attribution::suppose_shrunk(LeaseId id) {
   core_->derive(id);
 }
 
-// What was left behind for a sample to tell of is gone by then, and what they have elsewhere.
-void Attribution::suppose_ended(const std::set<LeaseId>& leases,
-                                const std::map<DeviceId, Bytes>& unmanaged) {
+// What was left behind for a sample to tell of is gone by then, and what they have elsewhere: a
+// suspended process takes all along.
+void Attribution::suppose_gone(const std::set<LeaseId>& leases,
+                               const std::map<DeviceId, Bytes>& unmanaged) {
   for (const auto& [device, bytes] : unmanaged) {
     if (devices_->find(device) == nullptr) continue;
     Bytes gone;

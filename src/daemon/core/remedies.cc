@@ -248,12 +248,11 @@ bool Coordinator::Trial::carry_out(const std::vector<Remedy>& remedies) {
       feed(TransferDone{.lease = one.lease, .number = number, .result = {}});
     }
   }
-  std::set<LeaseId> ended;
+  std::set<LeaseId> leaving;
   for (const Remedy& one : remedies) {
-    const bool ends = one.kind != Kind::kPauseLease && one.kind != Kind::kShrinkLease;
-    if (ends) ended.insert(one.lease);
+    if (one.kind != Kind::kShrinkLease) leaving.insert(one.lease);
   }
-  on_.attribution.suppose_ended(ended, unmanaged);
+  on_.attribution.suppose_gone(leaving, unmanaged);
   return each([&](const Remedy& one) { return come_free(one.kind, one.lease); });
 }
 

@@ -421,6 +421,7 @@ TEST_F(RemediesOnSeveral, WhatItHasElsewhereGoesWithIt) {
   Request two = Story::budget(gib(10));
   two.devices = {std::uint32_t{0}, std::uint32_t{1}};
   (void)story.ask(two);
+  EXPECT_TRUE(remedy(2, Kind::kPauseLease));
   EXPECT_TRUE(remedy(2, Kind::kCancelLease));
 }
 
