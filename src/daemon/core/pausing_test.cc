@@ -106,6 +106,23 @@ TEST_F(Pausing, OfWhatIsFrozenAndAwayBothAreUndone) {
   EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
 }
 
+TEST_F(Pausing, WhatIsFrozenGoesOnInTimeAlsoWhereItWaitsForRoomToReturn) {
+  put_away({});
+  (void)story.ask(S::budget(gib(10)));
+  (void)story.claim(2);
+  (void)resume();
+  (void)freeze({.lasts = seconds(30)});
+  (void)transfer_done();
+  (void)story.end(2);
+  story.use(99, gib(12));
+  EXPECT_EQ(seconds_pass(29), "");
+  ASSERT_TRUE(lease().flags.resuming);
+  EXPECT_EQ(seconds_pass(2), "let go on 1; ");
+  (void)transfer_done();
+  EXPECT_EQ(lease().pause, std::nullopt);
+  EXPECT_TRUE(lease().flags.resuming);
+}
+
 TEST_F(Pausing, WhatCameToNothingIsNoPause) {
   (void)suspend({.lasts = minutes(1), .reason = "lunch"});
   EXPECT_EQ(transfer_done(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");

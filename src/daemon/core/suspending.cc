@@ -125,10 +125,13 @@ void Transfers::note_pause(LeaseId id, const PauseBody& terms, UserId by) {
 }
 
 // One that is just being moved or stopped, or is stuck between two states, is looked at after that.
+// What waits for room on its way back may do so for long: its processes need not.
 Instant Transfers::pause_due(const Lease& lease) const {
   const Held* held = lease.held();
   if (held == nullptr || !held->pause_ends || held->revoked) return Instant::never();
-  const bool stands = !of(lease.id).is_under_way() && (!held->suspension || held->is_swapped_out());
+  const bool waits_for_room = held->frozen && resuming_.contains(lease.id);
+  const bool stands = !of(lease.id).is_under_way() &&
+                      (!held->suspension || held->is_swapped_out() || waits_for_room);
   if (!stands) return Instant::never();
   return std::max(*held->pause_ends, known_.at(lease.id).thaw_not_before);
 }
