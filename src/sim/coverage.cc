@@ -79,6 +79,10 @@ constexpr std::string_view kNotWanted[] = {
     "requeue_dropped result refused",
     "requeue_dropped result over_budget",
     "requeue_dropped result detached",
+    // No simulated user asks for it yet.
+    "request_on_hold",
+    "request_on_hold on_hold",
+    "request_on_hold not on_hold",
     // Two seeds in a hundred reach it: not each run of 200 does.
     "lease_revoked result failed",
     "measure_begun cause unmanaged",

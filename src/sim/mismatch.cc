@@ -44,6 +44,7 @@ std::string mismatch(const ReferenceLease& said, const LeaseView& view, bool beh
   if (is_held && view.flags.unclaimed != (said.state == State::kOffered))
     return differ("the claim");
   if (said.place.parked != view.flags.parked) return differ("parked");
+  if (said.place.on_hold != view.flags.on_hold) return differ("on hold");
   if (said.pause.frozen != view.flags.frozen) return differ("frozen");
   if (said.save.number.has_value() != view.flags.checkpointing) return differ("the save");
   if (said.requeue.asked.has_value() != view.flags.requeuing) return differ("the requeue");

@@ -21,7 +21,7 @@ inline constexpr bool kIsOneOf = (std::is_same_v<Kind, Kinds> || ...);
 /// A lease in that state can have such a record at all.
 template <class Kind>
 bool may_have(const ReferenceLease& lease) {
-  if constexpr (kIsOneOf<Kind, RequestPassed, RequestParked, LeaseGranted>) {
+  if constexpr (kIsOneOf<Kind, RequestPassed, RequestParked, RequestOnHold, LeaseGranted>) {
     return lease.state == State::kWaiting;
   } else if constexpr (kIsOneOf<Kind, LeaseClaimed>) {
     return lease.state == State::kOffered;
@@ -79,6 +79,7 @@ ReferenceLease restored(const LeaseRestored& fact) {
       .supervisor = view.supervisor,
       .request = view.request,
       .place = {.parked = view.flags.parked,
+                .on_hold = view.flags.on_hold,
                 .passed_others = fact.passed_others,
                 .passed_since = fact.passed_since},
       .parts = {},
@@ -177,17 +178,22 @@ struct ReferenceModel::Applier {
     lease.place.parked = fact.parked;
     return true;
   }
+  static bool follows(ReferenceLease& lease, const RequestOnHold& fact) {
+    lease.place.on_hold = fact.on_hold;
+    return true;
+  }
   static bool follows(ReferenceLease& lease, const LeaseGranted& fact) {
     lease.state = State::kOffered;
     lease.parts = fact.parts;
     lease.place.passed_others = fact.passed_others;
-    return !lease.place.parked && !fact.parts.empty();
+    return !lease.place.parked && !lease.place.on_hold && !fact.parts.empty();
   }
   static bool follows(ReferenceLease& lease, const OfferLapsed& fact) {
     lease.expires.reset();
     lease.state = State::kWaiting;
     lease.parts.clear();
-    lease.place = {.parked = fact.parked, .passed_others = false, .passed_since = {}};
+    lease.place = {
+        .parked = fact.parked, .on_hold = false, .passed_others = false, .passed_since = {}};
     // A reservation is claimed with its grant, and lapses with it if that could not be written.
     return !lease.members.command;
   }

@@ -58,6 +58,8 @@ struct ReferenceLease {
   enum class Away : std::uint8_t { kNo, kSwappingOut, kSuspended, kSwappingIn };
   struct Place {
     bool parked = false;
+    bool on_hold = false;
+    bool is_set_aside() const { return parked || on_hold; }
     bool passed_others = false;  // With its grant.
     std::optional<Instant> passed_since;
   };

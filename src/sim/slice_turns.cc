@@ -110,7 +110,7 @@ const ReferenceLease* who_may_begin(const Observations& observations,
   if (moves) return nullptr;
   for (const LeaseId id : coordinator.queue(now)) {
     const ReferenceLease* lease = observations.journal.find(id);
-    if (lease == nullptr || lease->place.parked) continue;
+    if (lease == nullptr || lease->place.is_set_aside()) continue;
     const std::optional<WhyView> why = coordinator.why(id, now);
     const bool is_passed = why && (why->reason == WhyView::Reason::kUserLimit ||
                                    why->reason == WhyView::Reason::kAboveLimit);

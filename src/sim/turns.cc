@@ -121,9 +121,9 @@ std::string check_passing(const Observations& observations, const Passing& passi
 }  // namespace
 
 bool may_be_offered(WhyView::Reason reason) {
-  return reason != WhyView::Reason::kParked && reason != WhyView::Reason::kNotReconnected &&
-         reason != WhyView::Reason::kUserLimit && reason != WhyView::Reason::kAboveLimit &&
-         reason != WhyView::Reason::kStopped;
+  return reason != WhyView::Reason::kParked && reason != WhyView::Reason::kOnHold &&
+         reason != WhyView::Reason::kNotReconnected && reason != WhyView::Reason::kUserLimit &&
+         reason != WhyView::Reason::kAboveLimit && reason != WhyView::Reason::kStopped;
 }
 
 std::string Turns::check_idleness(const Observations& observations, const server::Engine& engine,
@@ -140,7 +140,7 @@ std::string Turns::check_idleness(const Observations& observations, const server
     if (lease == nullptr || lease->state != ReferenceLease::State::kWaiting) {
       return fmt::format("lease {} is in the queue and does not wait", id.value);
     }
-    if (lease->place.parked) continue;
+    if (lease->place.is_set_aside()) continue;
     if (!has_room(observations, lease->request, coordinator.devices(now))) return {};
     const std::optional<WhyView> why = coordinator.why(id, now);
     if (!why || !may_be_offered(why->reason)) return {};
@@ -176,7 +176,8 @@ std::string Turns::check_grant(const Observations& observations, const Reference
   for (const LeaseId id : queue) {
     const ReferenceLease* ahead = observations.journal.find(id);
     const bool waits = ahead != nullptr && ahead->state == ReferenceLease::State::kWaiting;
-    if (!waits || ahead->place.parked || ahead->queued_at() >= granted.queued_at()) continue;
+    if (!waits || ahead->place.is_set_aside() || ahead->queued_at() >= granted.queued_at())
+      continue;
     std::string broken =
         check_passing(observations, {.ahead = *ahead, .is_first = is_first, .granted = granted},
                       coordinator, now);

@@ -30,6 +30,7 @@ constexpr std::array kVerbs = {
          run_pause},
     Verb{"resume", "", "Control", "let a paused lease go on", run_resume},
     Verb{"move", "", "Control", "have a lease go on on another GPU", run_move},
+    Verb{"hold", "", "Control", "keep a request from being granted, and let it again", run_hold},
     Verb{"requeue", "", "Control", "stop a lease's command, and start it again in its turn",
          run_requeue},
     Verb{"cancel", "", "Control", "stop a lease's command, or take a request out of the queue",

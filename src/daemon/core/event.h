@@ -82,6 +82,8 @@ using BeginRequeue = RouteEvent<Route::kRequeuing>;
 using Release = RouteEvent<Route::kRelease>;
 /// Ends a waiting request, or a lease and its processes.
 using Cancel = RouteEvent<Route::kCancel>;
+/// Keeps a waiting request from being granted, or lets it again.
+using Hold = RouteEvent<Route::kHold>;
 using Resize = RouteEvent<Route::kResize>;
 using Renew = RouteEvent<Route::kRenew>;
 /// The program of a lease tells how far it is.

@@ -122,6 +122,28 @@ void Requests::on(const Park& event) {
   core_->answer(event.token, id);
 }
 
+// It keeps its place, and its age. What was offered to it goes to the next one.
+void Requests::on(const Hold& event) {
+  const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  const bool offered = lease->held() != nullptr && !lease->held()->claimed && !lease->request.ttl;
+  if (lease->waiting() == nullptr && (event.body.off || !offered)) {
+    const bool runs = lease->held() != nullptr;
+    core_->refuse(event.token, RefusalCode::kWrongState,
+                  text_of(id) + (runs ? " has been granted, and only a request can be on hold "
+                                        "(berth pause " +
+                                            to_text(id) + " makes it leave the GPU)"
+                                      : " does not wait"));
+    return;
+  }
+  if (lease->waiting() == nullptr) lifecycle_->lapse(id, false);
+  if (lease->waiting()->hold.has_value() == event.body.off) {
+    core_->decide(id, RequestOnHold{id, !event.body.off, event.actor.user});
+  }
+  core_->answer(event.token, id);
+}
+
 void Requests::on(const RequesterGone& event) {
   const Lease* lease = core_->state().find(event.lease);
   if (lease == nullptr) return;

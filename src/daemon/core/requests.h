@@ -34,6 +34,7 @@ class Requests {
   void on(const Claim& event);
   void on(const Join& event);
   void on(const Park& event);
+  void on(const Hold& event);
   void on(const RequesterGone& event);
 
   /// Made when no device was known: it may never fit.

@@ -111,6 +111,14 @@ struct State::Applier {
     return true;
   }
 
+  bool operator()(const RequestOnHold& fact) const {
+    Waiting* waiting = in_state<Waiting>(fact.id);
+    if (waiting == nullptr) return false;
+    waiting->hold = fact.on_hold ? std::optional(OnHold{record.wall, fact.by.value_or(UserId{})})
+                                 : std::nullopt;
+    return true;
+  }
+
   bool operator()(const LeaseGranted& fact) const {
     Lease* found = lease(fact.id);
     if (found == nullptr || !found->waiting() || fact.parts.empty()) return false;
@@ -127,8 +135,7 @@ struct State::Applier {
     Lease* found = lease(fact.id);
     if (found == nullptr || !found->held() || found->held()->command) return false;
     self.charge_share(*found, record.at, -1);
-    found->state = Waiting{.parked_since = fact.parked ? std::optional(record.at) : std::nullopt,
-                           .passed_since = std::nullopt};
+    found->state = Waiting{.parked_since = fact.parked ? std::optional(record.at) : std::nullopt};
     return true;
   }
 
@@ -428,34 +435,9 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
     self.keep_ended(view);
     return true;
   }
-  Lease lease{
-      .id = view.id,
-      .handle = view.handle,
-      .user = view.user,
-      .supervisor = view.supervisor,
-      .request = view.request,
-      .queued_at = fact.queued_instant,
-      .queued_wall = view.queued_at,
-      .queued_sequence = fact.queued_sequence,
-      .checkpoints = view.checkpoints,
-      .checkpoint_asked = fact.checkpoint_asked,
-      .measures = Measures(view.measures),
-      .restarts = view.restarts,
-      .waited_before = fact.waited_before,
-      .state = Waiting{.parked_since = fact.parked_since, .passed_since = fact.passed_since}};
-  if (view.state != LeaseState::kWaiting) {
-    if (view.parts.empty()) return false;
-    Held held = held_of(fact);
-    if (view.state == LeaseState::kReleasing) {
-      lease.state = Releasing{.was = std::move(held),
-                              .result = fact.ending.value_or(EndResult::kLost),
-                              .since = fact.releasing_since.value_or(fact.queued_instant),
-                              .by = view.ended_by};
-    } else {
-      lease.state = std::move(held);
-    }
-  }
-  const Lease& kept = self.leases_.emplace(view.id, std::move(lease)).first->second;
+  std::optional<Lease> lease = restored_lease(fact);
+  if (!lease) return false;
+  const Lease& kept = self.leases_.emplace(view.id, *std::move(lease)).first->second;
   self.by_handle_[kept.handle] = kept.id;
   if (kept.held()) self.charge_share(kept, record.at, 1);
   return true;

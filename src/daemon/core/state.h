@@ -28,6 +28,8 @@ namespace berth::core {
 
 struct Waiting {
   std::optional<Instant> parked_since;  // Its requester set it aside.
+  std::optional<OnHold> hold;           // A user keeps it from being granted.
+  bool is_set_aside() const { return parked_since || hold; }
   std::optional<Instant> passed_since;  // Since when later requests were granted before it.
 };
 
@@ -217,8 +219,8 @@ class State {
   Instant last_at_;
 };
 
-/// What a lease of a snapshot holds, or held.
-Held held_of(const LeaseRestored& fact);
+/// A lease as a snapshot has it. Absent: it makes no sense.
+std::optional<Lease> restored_lease(const LeaseRestored& fact);
 
 /// The parts of a view that follow from what survives: everything but measurements, position and
 /// index.

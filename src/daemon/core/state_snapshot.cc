@@ -14,8 +14,6 @@ RequeueStep step_of(const Lease& lease) {
   return lease.checkpoints.asked ? RequeueStep::kSaving : RequeueStep::kAsked;
 }
 
-}  // namespace
-
 Held held_of(const LeaseRestored& fact) {
   const LeaseView& view = *fact.view;
   Held held;
@@ -70,6 +68,41 @@ Held held_of(const LeaseRestored& fact) {
   return held;
 }
 
+}  // namespace
+
+std::optional<Lease> restored_lease(const LeaseRestored& fact) {
+  const LeaseView& view = *fact.view;
+  Lease lease{
+      .id = view.id,
+      .handle = view.handle,
+      .user = view.user,
+      .supervisor = view.supervisor,
+      .request = view.request,
+      .queued_at = fact.queued_instant,
+      .queued_wall = view.queued_at,
+      .queued_sequence = fact.queued_sequence,
+      .checkpoints = view.checkpoints,
+      .checkpoint_asked = fact.checkpoint_asked,
+      .measures = Measures(view.measures),
+      .restarts = view.restarts,
+      .waited_before = fact.waited_before,
+      .state = Waiting{
+          .parked_since = fact.parked_since, .hold = view.hold, .passed_since = fact.passed_since}};
+  if (view.state != LeaseState::kWaiting) {
+    if (view.parts.empty()) return std::nullopt;
+    Held held = held_of(fact);
+    if (view.state == LeaseState::kReleasing) {
+      lease.state = Releasing{.was = std::move(held),
+                              .result = fact.ending.value_or(EndResult::kLost),
+                              .since = fact.releasing_since.value_or(fact.queued_instant),
+                              .by = view.ended_by};
+    } else {
+      lease.state = std::move(held);
+    }
+  }
+  return lease;
+}
+
 LeaseView survivor_view(const Lease& lease) {
   LeaseView view;
   view.id = lease.id;
@@ -84,6 +117,8 @@ LeaseView survivor_view(const Lease& lease) {
   view.flags.checkpointing = lease.checkpoints.asked.has_value();
   if (const Waiting* waiting = lease.waiting()) {
     view.flags.parked = waiting->parked_since.has_value();
+    view.flags.on_hold = waiting->hold.has_value();
+    view.hold = waiting->hold;
     return view;
   }
   const Held& held = *lease.granted();

@@ -105,6 +105,8 @@ std::optional<Action> action_in(const Record& record, const std::optional<UserId
           return Action{Verb::kMove, fact.by};
         } else if constexpr (std::is_same_v<T, LeaseResized>) {
           return Action{Verb::kResize, requester, size_of(fact.parts)};
+        } else if constexpr (std::is_same_v<T, RequestOnHold>) {
+          return Action{fact.on_hold ? Verb::kHold : Verb::kUnhold, fact.by};
         } else if constexpr (std::is_same_v<T, RequeueAsked>) {
           return Action{Verb::kRequeue, requester};
         } else if constexpr (std::is_same_v<T, LeaseRenewed>) {

@@ -89,6 +89,15 @@ constexpr auto fields_of(Is<ParkBody> auto*) {
       field("parked", &ParkBody::parked, "True: set aside. False: back in its place.").required());
 }
 
+/// POST …/hold
+struct HoldBody {
+  bool off = false;
+};
+constexpr auto fields_of(Is<HoldBody> auto*) {
+  return fields({"Hold"},
+                field("off", &HoldBody::off, "True: it may be granted again, in its place."));
+}
+
 /// POST …/release
 struct ReleaseBody {
   bool kill = false;
@@ -223,7 +232,7 @@ constexpr auto fields_of(Is<NoBody> auto*) {
 
 /// All bodies that there are; that of POST …/join is a Process.
 using AnyBody = std::variant<NoBody, RequestBody, Process, ClaimBody, ReconnectBody, ExitBody,
-                             ParkBody, ReleaseBody, ResizeBody, RenewBody, ProgressBody,
+                             ParkBody, HoldBody, ReleaseBody, ResizeBody, RenewBody, ProgressBody,
                              CheckpointBody, CheckpointedBody, PauseBody, MoveBody, RequeueBody>;
 
 }  // namespace berth

@@ -66,6 +66,17 @@ constexpr auto fields_of(Is<RequestParked> auto*) {
                 field("id", &RequestParked::id).required(),
                 field("parked", &RequestParked::parked).required());
 }
+struct RequestOnHold {
+  LeaseId id;
+  bool on_hold = true;  // False: it may be granted again.
+  std::optional<UserId> by = {};
+};
+constexpr auto fields_of(Is<RequestOnHold> auto*) {
+  return fields({"request_on_hold", "It is kept from being granted, or may be granted again."},
+                field("id", &RequestOnHold::id).required(),
+                field("on_hold", &RequestOnHold::on_hold).required(),
+                field("by", &RequestOnHold::by));
+}
 struct LeaseGranted {
   static constexpr bool kTellsGuard = true;
   LeaseId id;

@@ -80,6 +80,7 @@ constexpr auto fields_of(Is<ExitStatus> auto*) {
 struct LeaseFlags {
   bool over_budget = false;
   bool parked = false;
+  bool on_hold = false;  // It is not granted before a user lets it.
   bool revoking = false;
   bool degraded = false;
   bool unclaimed = false;      // Granted, and the requester has not taken it up yet.
@@ -96,9 +97,10 @@ struct LeaseFlags {
 constexpr auto fields_of(Is<LeaseFlags> auto*) {
   return fields(
       {}, field("over_budget", &LeaseFlags::over_budget), field("parked", &LeaseFlags::parked),
-      field("revoking", &LeaseFlags::revoking), field("degraded", &LeaseFlags::degraded),
-      field("unclaimed", &LeaseFlags::unclaimed), told("astray", &LeaseFlags::astray),
-      field("full", &LeaseFlags::full), field("checkpointing", &LeaseFlags::checkpointing),
+      told("on_hold", &LeaseFlags::on_hold), field("revoking", &LeaseFlags::revoking),
+      field("degraded", &LeaseFlags::degraded), field("unclaimed", &LeaseFlags::unclaimed),
+      told("astray", &LeaseFlags::astray), field("full", &LeaseFlags::full),
+      field("checkpointing", &LeaseFlags::checkpointing),
       told("suspending", &LeaseFlags::suspending), told("resuming", &LeaseFlags::resuming),
       told("requeuing", &LeaseFlags::requeuing), told("frozen", &LeaseFlags::frozen));
 }
@@ -214,6 +216,7 @@ struct LeaseView {
   std::uint32_t restarts = 0;          // How often its command was started again.
   std::optional<RequeueStep> requeue = {};
   std::optional<Pause> pause = {};
+  std::optional<OnHold> hold = {};
   std::optional<Halt> halt = {};
   std::optional<UserId> moved_by = {};  // On the way to other devices, until it runs there.
   std::optional<UserId> ended_by = {};  // Who released or cancelled it; absent: nobody did.
@@ -383,6 +386,7 @@ constexpr auto lease_history() {
           .at_most(kMeasureCount),
       field("pause", &L::pause, "Null unless somebody paused it by hand.")
           .called("paused", side::kWire),
+      field("on_hold", &L::hold, "Null unless somebody keeps it from being granted."),
       told("halted", &L::halt, "Why it is suspended or frozen; null: it is not."),
       field("moved_by", &L::moved_by, "Who moves it to other GPUs, until it runs there."),
       field("ended_by", &L::ended_by, "Who released or cancelled it."),

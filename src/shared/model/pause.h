@@ -34,6 +34,18 @@ constexpr auto fields_of(Is<Pause> auto*) {
       field("by", &Pause::by, "Who asked for it; null: it was not written down."));
 }
 
+/// A user wants a request not to be granted, until they let it.
+struct OnHold {
+  UnixMs since;
+  UserId by;
+  friend bool operator==(const OnHold&, const OnHold&) = default;
+};
+constexpr auto fields_of(Is<OnHold> auto*) {
+  return fields({"OnHold", "Somebody keeps a request from being granted."},
+                field("since", &OnHold::since, "When they said so.").required(side::kJournal),
+                field("by", &OnHold::by, "Who keeps it.").required(side::kJournal));
+}
+
 /// Why a lease that was granted is suspended or frozen, and for whom.
 struct Halt {
   enum class Reason : std::uint8_t {

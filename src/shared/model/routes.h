@@ -47,6 +47,7 @@ enum class Route : std::uint8_t {
   kLeaseEvents,
   kRelease,
   kCancel,
+  kHold,
   kResize,
   kRenew,
   kProgress,
@@ -206,6 +207,8 @@ inline constexpr std::array kRoutes = {
         .about("Its memory stays charged until the driver has freed it."),
     post<NoBody>(Route::kCancel, "/v1/leases/{ref}/cancel",
                  "Withdraw a request, or end a lease and its processes"),
+    post<HoldBody>(Route::kHold, "/v1/leases/{ref}/hold", "Keep a request from being granted")
+        .about("It keeps its place, and others pass it, until that is taken back with `off`."),
     post<ResizeBody>(Route::kResize, "/v1/leases/{ref}/resize", "Change the budget")
         .answers("Lease", "The lease. With wait_ms: when the growth was granted."),
     post<RenewBody>(Route::kRenew, "/v1/leases/{ref}/renew", "Keep a lease without a command"),

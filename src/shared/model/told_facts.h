@@ -32,6 +32,8 @@ enum class Verb : std::uint8_t {
   kMeasure,  // The daemon does something about pressure.
   kMove,
   kResize,
+  kHold,
+  kUnhold,  // A request that was on hold may be granted again.
   kRequeue,
   kCheckpoint,
   kRenew,
@@ -52,6 +54,8 @@ constexpr auto words_of(Verb) {
                            {kMeasure, "measure"},
                            {kMove, "move"},
                            {kResize, "resize"},
+                           {kHold, "hold"},
+                           {kUnhold, "unhold"},
                            {kRequeue, "requeue"},
                            {kCheckpoint, "checkpoint"},
                            {kRenew, "renew"},

@@ -287,6 +287,7 @@ struct WhyView {
     kOvercommitted,   // The device is charged above its capacity.
     kDriver,          // The driver has not told how the devices are.
     kParked,          // Its own requester has set it aside.
+    kOnHold,          // A user keeps it from being granted.
     kNotReconnected,  // Its requester has not come back since the restart.
     kClaim,           // Offered to it; it has not taken it up yet.
     kPassed,          // Nothing may pass the first any more.
@@ -330,6 +331,7 @@ constexpr auto words_of(WhyView::Reason) {
                                       {kOvercommitted, "overcommitted"},
                                       {kDriver, "driver"},
                                       {kParked, "parked"},
+                                      {kOnHold, "on_hold"},
                                       {kNotReconnected, "not_reconnected"},
                                       {kClaim, "claim"},
                                       {kPassed, "passed"},

@@ -54,7 +54,8 @@ TEST(Lease, IsWrittenWithItsSumsAndInUnitsAndWords) {
         R"({"number":2,"measure":"suspend","cause":"over_budget",)"
         R"("time":"2026-02-07T13:18:30.000Z","outcome":null,"detail":null}],)"
         R"("paused":{"since":"2026-02-07T13:18:20.500Z","until":"2026-02-07T14:18:20.500Z",)"
-        R"("reason":"lunch","by":"bert","by_id":1001},"halted":null,)"
+        R"("reason":"lunch","by":"bert","by_id":1001},"on_hold":{"since":"2026-02-07T)",
+        R"(},"halted":null,)"
         R"("moved_by":"anna","moved_by_id":1000,"ended_by":null,"ended_by_id":null,)"
         R"("requeued_by":"bert","requeued_by_id":1001,)"}) {
     EXPECT_THAT(text, HasSubstr(field));

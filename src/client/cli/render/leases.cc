@@ -311,6 +311,10 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   if (!lease.left_alone.empty()) facts.add("left alone", left_alone_text(lease));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
+  if (lease.hold) {
+    facts.add("on hold", "since " + moment(lease.hold->since, context) + ", by " +
+                             escape_control(context.user_name(lease.hold->by), context.charset));
+  }
   if (lease.pause && !lease.halt) facts.add("paused", pause_text(*lease.pause, context));
   add_saves(facts, lease, context);
   for (const MeasureTaken& taken : lease.measures) {

@@ -36,6 +36,7 @@ constexpr auto kReasons = std::to_array<ReasonWords>({
     {Reason::kDriver, "waits for the driver's answer", ""},
     {Reason::kParked, "is parked",
      "it is parked: its berth run was stopped; fg brings it back to its place"},
+    {Reason::kOnHold, "is on hold", ""},
     {Reason::kNotReconnected, "has not reconnected",
      "its berth run has not come back since the daemon was restarted"},
     {Reason::kClaim, "takes up its grant",
@@ -205,6 +206,8 @@ std::string sentence_of(const WhyView& why, const RenderContext& context) {
       return above_limit(why);
     case Reason::kOutlived:
       return outlived(why, context);
+    case Reason::kOnHold:
+      return "it is on hold (berth hold --off " + to_text(why.id) + " lets it be granted)";
     default:
       return std::string(words_for(why.reason).sentence);
   }
@@ -340,7 +343,7 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const RenderCon
                      (context.simulated ? ", simulated GPU" : "") + ").\n";
   text += "Not now: " + sentence_of(why, context) + ".\n";
   const bool has_chance = why.reason != Reason::kAboveLimit && why.reason != Reason::kParked &&
-                          why.reason != Reason::kNotReconnected;
+                          why.reason != Reason::kOnHold && why.reason != Reason::kNotReconnected;
   if (has_chance) {
     text += "First chance: " + first_chance(why, context) + ". Ahead of it: " + who_is_ahead(why) +
             ".\n";
@@ -352,8 +355,8 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const RenderCon
 
 std::string short_reason(const WhyView& why, const RenderContext& context) {
   std::string phrase = phrase_of(why);
-  if (why.reason == Reason::kParked || why.reason == Reason::kClaim ||
-      why.reason == Reason::kAboveLimit) {
+  if (why.reason == Reason::kParked || why.reason == Reason::kOnHold ||
+      why.reason == Reason::kClaim || why.reason == Reason::kAboveLimit) {
     return phrase;
   }
   if (const Holder* ending = whose_end(why)) {
