@@ -122,6 +122,7 @@ std::string check_passing(const Observations& observations, const Passing& passi
 
 bool may_be_offered(WhyView::Reason reason) {
   return reason != WhyView::Reason::kParked && reason != WhyView::Reason::kOnHold &&
+         reason != WhyView::Reason::kAfter && reason != WhyView::Reason::kNotBefore &&
          reason != WhyView::Reason::kNotReconnected && reason != WhyView::Reason::kUserLimit &&
          reason != WhyView::Reason::kAboveLimit && reason != WhyView::Reason::kStopped;
 }

@@ -87,6 +87,7 @@ void declare(Invocation& invocation, RunOptions& run) {
   SessionOptions& session = run.session;
   declare_room(options, session.request);
   declare_turn(options, session.request);
+  declare_start(options, session.request);
   options.add("--eta=DURATION", store_positive(session.request.eta),
               "how long it will take, as far as you know; others plan with it");
   options.add("--limit=DURATION", store_positive(session.request.limit),

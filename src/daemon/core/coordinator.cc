@@ -68,11 +68,23 @@ std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
 void Coordinator::Impl::settle_everything() {
   std::size_t done = 0;
   do {
+    end_what_never_starts();
     if (!indexes.measuring().empty()) escalation.tend_measures();
     done = effects_.size();
     if (std::exchange(dirty_, false)) scheduler.schedule();
     dirty_ = false;
   } while (effects_.size() != done);
+}
+
+// The end of one may be what others waited for in vain.
+void Coordinator::Impl::end_what_never_starts() {
+  for (auto broken = dependencies.take_broken(); !broken.empty();
+       broken = dependencies.take_broken()) {
+    for (const auto& [id, why] : broken) {
+      lifecycle.end_waiting(id, EndResult::kRefused,
+                            {{RefusalCode::kWrongState, why + ", so it never starts"}});
+    }
+  }
 }
 
 // Each index is told of the lease before anything that asks for it: the ledger is charged by what
@@ -81,6 +93,7 @@ void Coordinator::Impl::derive(LeaseId id) {
   const Lease* lease = state().find(id);
   look_again(indexes.update(id, lease));
   look_again(slices.update(id, lease));
+  dependencies.update(id, lease);
   attribution.charge(id, lease, progress.end(id));
   lifecycle.update_watches(id, lease);
   timers.set(id, lease == nullptr ? Instant::never() : deadline_of(*lease));
@@ -95,7 +108,7 @@ void Coordinator::Impl::derive_deadline(LeaseId id) {
 
 Instant Coordinator::Impl::deadline_of(const Lease& lease) const {
   return std::min({lifecycle.due(lease), saves.due(lease), Escalation::due(lease),
-                   transfers.pause_due(lease), slices.due(lease)});
+                   transfers.pause_due(lease), slices.due(lease), dependencies.due(lease.id)});
 }
 
 void Coordinator::Impl::forget_run(LeaseId id) {
@@ -212,7 +225,7 @@ void Coordinator::Impl::on(const Woke&) {
 
 void Coordinator::Impl::on_due(LeaseId id) {
   const bool done = lifecycle.tend_exit(id) || slices.tend(id) || saves.tend(id) ||
-                    escalation.tend_late(id) || transfers.tend_pause(id);
+                    escalation.tend_late(id) || transfers.tend_pause(id) || dependencies.tend(id);
   if (!done) lifecycle.tend(id);
 }
 

@@ -191,7 +191,8 @@ WhyView Explainer::why(const Lease& lease, Now at) const {
 void Explainer::add_start(const Lease& lease, WhyView& view, Now at) const {
   using Reason = WhyView::Reason;
   const bool waits_for_itself = view.reason == Reason::kStopped || view.reason == Reason::kParked ||
-                                view.reason == Reason::kOnHold ||
+                                view.reason == Reason::kOnHold || view.reason == Reason::kAfter ||
+                                view.reason == Reason::kNotBefore ||
                                 view.reason == Reason::kNotReconnected ||
                                 view.reason == Reason::kAboveLimit;
   if (waits_for_itself) return;
@@ -240,6 +241,8 @@ WhyView::Reason Explainer::reason_of(const Lease& lease, const WhyView& view) co
   if (!presence_->is_connected(lease.id)) return Reason::kNotReconnected;
   if (lease.waiting()->parked_since) return Reason::kParked;
   if (lease.waiting()->hold) return Reason::kOnHold;
+  if (dependencies_->waits_for_others(lease)) return Reason::kAfter;
+  if (dependencies_->is_early(lease)) return Reason::kNotBefore;
   if (lowered_limit(lease)) return Reason::kAboveLimit;
   if (view.shortages.size() < view.devices_wanted) return Reason::kDriver;
   if (!indexes_->user_has_room(lease)) return Reason::kUserLimit;
@@ -340,7 +343,7 @@ std::variant<FitView, Refusal> Explainer::fit(const Request& asked, Actor actor,
   while (const Lease* next = waiting.next()) {
     const Lease& ahead = *next;
     if (ahead.id == kImagined) break;
-    if (ahead.waiting()->is_set_aside()) continue;
+    if (ahead.waiting()->is_set_aside() || !dependencies_->is_free(ahead)) continue;
     if (view.ahead_count < kProjectedMax) (void)projection.start(ahead.request);
     if (view.ahead_count < limits::kBackfillDepth && !walk.is_over()) walk.leave_waiting(ahead);
     ++view.ahead_count;

@@ -11,6 +11,7 @@
 
 #include "core/admission.h"
 #include "core/decider.h"
+#include "core/dependencies.h"
 #include "core/indexes.h"
 #include "core/ledger.h"
 #include "core/part.h"
@@ -24,11 +25,13 @@ namespace berth::core {
 class Explainer {
  public:
   Explainer(const Decider& core, const Ledger& ledger, Indexes& indexes, const Admission& admission,
-            const Presence& presence, const Slices& slices, const Views& views)
+            const Dependencies& dependencies, const Presence& presence, const Slices& slices,
+            const Views& views)
       : core_(core),
         ledger_(ledger),
         indexes_(indexes),
         admission_(admission),
+        dependencies_(dependencies),
         presence_(presence),
         slices_(slices),
         views_(views) {}
@@ -66,6 +69,7 @@ class Explainer {
   Ref<const Ledger> ledger_;
   Ref<Indexes> indexes_;
   Ref<const Admission> admission_;
+  Ref<const Dependencies> dependencies_;
   Ref<const Presence> presence_;
   Ref<const Slices> slices_;
   Ref<const Views> views_;

@@ -11,6 +11,7 @@
 #include "core/confirmations.h"
 #include "core/coordinator.h"
 #include "core/decider.h"
+#include "core/dependencies.h"
 #include "core/devices.h"
 #include "core/displaced.h"
 #include "core/escalation.h"
@@ -51,7 +52,8 @@ struct Coordinator::Impl final : Decider {
   IdleWatch idle{*this, ledger, attribution};
   ProgressReports progress{*this};
   PressureMonitor pressure{*this, devices, attribution};
-  Presence presence{*this, indexes};
+  Dependencies dependencies{*this};
+  Presence presence{*this, indexes, dependencies};
   Admission admission{*this, ledger, devices, indexes};
   Saves saves{*this};
   Resizing resizing{*this, ledger, indexes, devices, attribution, admission};
@@ -69,8 +71,8 @@ struct Coordinator::Impl final : Decider {
   Scheduler scheduler{*this, ledger, indexes, presence, resizing, transfers, slices, yielding};
   Views views{*this,    ledger,   devices,   attribution, unmanaged,  idle,
               progress, pressure, transfers, displaced,   left_alone, slices};
-  Explainer explainer{*this, ledger, indexes, admission, presence, slices, views};
-  Requests requests{*this,    ledger,        devices,   admission,
+  Explainer explainer{*this, ledger, indexes, admission, dependencies, presence, slices, views};
+  Requests requests{*this,    ledger,        devices,   admission, dependencies,
                     presence, confirmations, lifecycle, explainer};
   Timers timers;
   std::optional<Instant> wake_at;  // What was last asked for.
@@ -102,6 +104,7 @@ struct Coordinator::Impl final : Decider {
   void forget(LeaseId id);
   Instant deadline_of(const Lease& lease) const;
   void on_due(LeaseId id);
+  void end_what_never_starts();
   void ask_probe_again(Instant asked_at);
   void lose_everything();
   void recover(LeaseId id);

@@ -18,12 +18,14 @@ void Presence::offered(LeaseId id, Instant until) {
 }
 
 bool Presence::is_offerable(const Lease& lease) const {
-  return !lease.waiting()->is_set_aside() && is_connected(lease.id);
+  return !lease.waiting()->is_set_aside() && is_connected(lease.id) &&
+         dependencies_->is_free(lease);
 }
 
 bool Presence::keeps_place(const Lease& lease) const {
   const std::optional<Instant> until = reconnect_until(lease.id);
-  return !lease.waiting()->is_set_aside() && until && *until > core_->now().instant;
+  return !lease.waiting()->is_set_aside() && dependencies_->is_free(lease) && until &&
+         *until > core_->now().instant;
 }
 
 bool Presence::takes_part(const Lease& lease) const {

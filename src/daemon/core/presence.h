@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/decider.h"
+#include "core/dependencies.h"
 #include "core/indexes.h"
 #include "core/part.h"
 
@@ -13,7 +14,8 @@ namespace berth::core {
 
 class Presence {
  public:
-  Presence(const Decider& core, const Indexes& indexes) : core_(core), indexes_(indexes) {}
+  Presence(const Decider& core, const Indexes& indexes, const Dependencies& dependencies)
+      : core_(core), indexes_(indexes), dependencies_(dependencies) {}
 
   bool is_connected(LeaseId id) const { return known_.at(id).connected; }
   /// Until then an absent requester keeps the place of the request.
@@ -43,6 +45,7 @@ class Presence {
 
   Ref<const Decider> core_;
   Ref<const Indexes> indexes_;
+  Ref<const Dependencies> dependencies_;
   PerLease<OfLease> known_;
 };
 

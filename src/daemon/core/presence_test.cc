@@ -15,7 +15,8 @@ class PresenceTest : public testing::Test {
   TestDecider core;
   Ledger ledger;
   Indexes indexes{core, ledger};
-  Presence presence{core, indexes};
+  Dependencies dependencies{core};
+  Presence presence{core, indexes, dependencies};
   LeaseId id = core.queue({.vram = gib(1)});
 };
 

@@ -16,6 +16,9 @@ void Requests::on(const Submit& event) {
   if (std::optional<Refusal> refusal = admission_->refuse(request, event.actor)) {
     return core_->refuse(event.token, *std::move(refusal));
   }
+  if (std::optional<Refusal> refusal = dependencies_->refuse(request)) {
+    return core_->refuse(event.token, *std::move(refusal));
+  }
   const bool no_wait = request.wait_max && request.wait_max->ns == 0;
   if (no_wait) {
     const std::variant<FitView, Refusal> fits = explainer_->fit(request, event.actor, core_->now());

@@ -7,6 +7,7 @@
 #include "core/admission.h"
 #include "core/attribution.h"
 #include "core/decider.h"
+#include "core/dependencies.h"
 #include "core/devices.h"
 #include "core/explainer.h"
 #include "core/lifecycle.h"
@@ -18,12 +19,13 @@ namespace berth::core {
 class Requests {
  public:
   Requests(Decider& core, const Ledger& ledger, const Devices& devices, const Admission& admission,
-           Presence& presence, const Confirmations& confirmations, Lifecycle& lifecycle,
-           Explainer& explainer)
+           const Dependencies& dependencies, Presence& presence, const Confirmations& confirmations,
+           Lifecycle& lifecycle, Explainer& explainer)
       : core_(core),
         ledger_(ledger),
         devices_(devices),
         admission_(admission),
+        dependencies_(dependencies),
         presence_(presence),
         confirmations_(confirmations),
         lifecycle_(lifecycle),
@@ -47,6 +49,7 @@ class Requests {
   Ref<const Ledger> ledger_;
   Ref<const Devices> devices_;
   Ref<const Admission> admission_;
+  Ref<const Dependencies> dependencies_;
   Ref<Presence> presence_;
   Ref<const Confirmations> confirmations_;
   Ref<Lifecycle> lifecycle_;

@@ -55,6 +55,24 @@ constexpr auto words_of(Shrink) {
   return make_words<Shrink>({{kNever, "never"}, {kAuto, "auto"}});
 }
 
+/// How a predecessor has to end. kFailed: otherwise than well, once it ran.
+enum class Ends : std::uint8_t { kAny, kOk, kFailed };
+constexpr auto words_of(Ends) {
+  using enum Ends;
+  return make_words<Ends>({{kAny, "any"}, {kOk, "ok"}, {kFailed, "failed"}});
+}
+/// A lease that has to end before a request starts.
+struct Predecessor {
+  LeaseId lease;
+  Ends ends = Ends::kAny;
+  friend bool operator==(const Predecessor&, const Predecessor&) = default;
+};
+constexpr auto fields_of(Is<Predecessor> auto*) {
+  return fields({"Predecessor", "A lease that has to end before a request starts."},
+                field("lease", &Predecessor::lease, "Its number.").required().from(1),
+                field("ends", &Predecessor::ends, "How it has to end; any if nothing is said."));
+}
+
 /// An index in PCI order, or an identity.
 using DeviceName = std::variant<std::uint32_t, DeviceId>;
 
@@ -78,6 +96,8 @@ struct Request {
   Shrink shrink = Shrink::kNever;
   bool may_yield = false;  // Its memory may be given to urgent requests.
   bool learned = false;    // As much as earlier runs of the command used, where that is known.
+  std::vector<Predecessor> after;  // All of them have to end before it starts.
+  std::optional<UnixMs> not_before;
   std::vector<LeaseId> ancestors;  // Live leases that it is asked for inside of (--new-lease).
   std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.
   /// It may be stopped, within this time, to wait in the queue and be started again.
@@ -163,6 +183,15 @@ constexpr auto request_ways() {
             "far less for ten minutes. Default: never.")
           .left_out(side::kJournal)
           .option("--shrink=HOW", "auto: give back what is far above its use; never is the default")
+          .shown(kAsAsked),
+      field("after", &Request::after,
+            "It starts when all of these have ended, and is refused as soon as one has ended "
+            "otherwise, or before it ran.")
+          .left_out(side::kJournal)
+          .at_most(kRequestListMax)
+          .shown(kAsAsked),
+      field("not_before", &Request::not_before, "It does not start before this.")
+          .left_out(side::kJournal)
           .shown(kAsAsked));
 }
 constexpr auto fields_of(Is<Request> auto*) {

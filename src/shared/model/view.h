@@ -287,6 +287,8 @@ struct WhyView {
     kOvercommitted,   // The device is charged above its capacity.
     kDriver,          // The driver has not told how the devices are.
     kParked,          // Its own requester has set it aside.
+    kAfter,           // Leases that it is to start after have not ended.
+    kNotBefore,       // It is to start later.
     kOnHold,          // A user keeps it from being granted.
     kNotReconnected,  // Its requester has not come back since the restart.
     kClaim,           // Offered to it; it has not taken it up yet.
@@ -331,6 +333,8 @@ constexpr auto words_of(WhyView::Reason) {
                                       {kOvercommitted, "overcommitted"},
                                       {kDriver, "driver"},
                                       {kParked, "parked"},
+                                      {kAfter, "after"},
+                                      {kNotBefore, "not_before"},
                                       {kOnHold, "on_hold"},
                                       {kNotReconnected, "not_reconnected"},
                                       {kClaim, "claim"},

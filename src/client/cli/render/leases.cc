@@ -146,12 +146,6 @@ std::vector<Column> columns_for(Detail detail) {
   return columns;
 }
 
-std::string moment(UnixMs when, const RenderContext& context) {
-  const Duration since = between(when, context.now);
-  if (since.ns >= 0) return to_text(when) + " (" + age_text(since) + " ago)";
-  return to_text(when) + " (in " + about(when, context) + ")";
-}
-
 std::string moment_or_none(std::optional<UnixMs> when, const RenderContext& context) {
   return when ? moment(*when, context) : std::string();
 }
@@ -311,6 +305,8 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   if (!lease.left_alone.empty()) facts.add("left alone", left_alone_text(lease));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
+  if (!request.after.empty()) facts.add("starts when", after_text(request.after));
+  if (request.not_before) facts.add("not before", moment(*request.not_before, context));
   if (lease.hold) {
     facts.add("on hold", "since " + moment(lease.hold->since, context) + ", by " +
                              escape_control(context.user_name(lease.hold->by), context.charset));

@@ -204,6 +204,23 @@ std::string age_text(Duration age) {
   return age < seconds(1) ? "<1 s" : to_text(age);
 }
 
+std::string moment(UnixMs when, const RenderContext& context) {
+  const Duration since = between(when, context.now);
+  if (since.ns >= 0) return to_text(when) + " (" + age_text(since) + " ago)";
+  return to_text(when) + " (in " + about(when, context) + ")";
+}
+
+std::string after_text(const std::vector<Predecessor>& predecessors) {
+  std::vector<std::string> ends;
+  for (const Predecessor& predecessor : predecessors) {
+    ends.push_back(to_text(predecessor.lease) + (predecessor.ends == Ends::kOk ? " has ended well"
+                                                 : predecessor.ends == Ends::kFailed
+                                                     ? " has failed"
+                                                     : " has ended"));
+  }
+  return joined(ends);
+}
+
 std::string simulated_line(const RenderContext& context) {
   if (!context.simulated) return {};
   return painted("(the GPU is simulated)", Colour::kDim, context.charset) + "\n";

@@ -72,6 +72,11 @@ Duration between(UnixMs earlier, UnixMs later);
 /// "3m07s"; what is below a second is "<1 s".
 std::string age_text(Duration age);
 
+/// "2026-02-07T13:15:00.123Z (3m07s ago)", "… (in ~2 h)".
+std::string moment(UnixMs when, const RenderContext& context);
+/// "12 has ended well and 13 has ended"
+std::string after_text(const std::vector<Predecessor>& predecessors);
+
 /// A line below a list of a simulated GPU's; empty with a real one.
 std::string simulated_line(const RenderContext& context);
 

@@ -36,6 +36,8 @@ constexpr auto kReasons = std::to_array<ReasonWords>({
     {Reason::kDriver, "waits for the driver's answer", ""},
     {Reason::kParked, "is parked",
      "it is parked: its berth run was stopped; fg brings it back to its place"},
+    {Reason::kAfter, "starts after others", ""},
+    {Reason::kNotBefore, "starts later", ""},
     {Reason::kOnHold, "is on hold", ""},
     {Reason::kNotReconnected, "has not reconnected",
      "its berth run has not come back since the daemon was restarted"},
@@ -330,6 +332,14 @@ std::string who_is_ahead(const WhyView& why) {
   return joined(names);
 }
 
+// "it starts when 12 has ended well and 13 has ended"
+std::string why_later(const LeaseView& lease, const WhyView& why, const RenderContext& context) {
+  if (why.reason == Reason::kNotBefore && lease.request.not_before)
+    return "it starts at " + moment(*lease.request.not_before, context);
+  if (why.reason != Reason::kAfter) return sentence_of(why, context);
+  return "it starts when " + after_text(lease.request.after);
+}
+
 std::string why_text(const LeaseView& lease, const WhyView& why, const RenderContext& context) {
   if (lease.state == LeaseState::kSuspended && why.reason == Reason::kSlices) {
     return fitted(why_no_turn(lease, why, context), context);
@@ -341,9 +351,10 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const RenderCon
                      asked_by(lease.request) + " (" + std::string(to_text(lease.request.priority)) +
                      " priority, " + age_text(why.waited) +
                      (context.simulated ? ", simulated GPU" : "") + ").\n";
-  text += "Not now: " + sentence_of(why, context) + ".\n";
+  text += "Not now: " + why_later(lease, why, context) + ".\n";
   const bool has_chance = why.reason != Reason::kAboveLimit && why.reason != Reason::kParked &&
-                          why.reason != Reason::kOnHold && why.reason != Reason::kNotReconnected;
+                          why.reason != Reason::kOnHold && why.reason != Reason::kAfter &&
+                          why.reason != Reason::kNotBefore && why.reason != Reason::kNotReconnected;
   if (has_chance) {
     text += "First chance: " + first_chance(why, context) + ". Ahead of it: " + who_is_ahead(why) +
             ".\n";
@@ -356,6 +367,7 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const RenderCon
 std::string short_reason(const WhyView& why, const RenderContext& context) {
   std::string phrase = phrase_of(why);
   if (why.reason == Reason::kParked || why.reason == Reason::kOnHold ||
+      why.reason == Reason::kAfter || why.reason == Reason::kNotBefore ||
       why.reason == Reason::kClaim || why.reason == Reason::kAboveLimit) {
     return phrase;
   }

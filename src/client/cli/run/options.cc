@@ -5,6 +5,8 @@
 
 #include "base/fields.h"
 #include "base/words.h"
+#include "cli/run/start_time.h"
+#include "os/clock.h"
 
 namespace berth::cli {
 namespace {
@@ -14,6 +16,22 @@ Setter into_wait(RequestOptions& request) {
     request.wait = true;
     request.wait_max.reset();
     return text.empty() ? Status(Unit{}) : store(request.wait_max)(text);
+  };
+}
+
+Setter into_after(RequestOptions& request, Ends ends) {
+  return [&request, ends](std::string_view text) -> Status {
+    if (text.empty()) return wrong("no lease is named");
+    request.after.push_back({ends, std::string(text)});
+    return Unit{};
+  };
+}
+
+Setter into_start(RequestOptions& request) {
+  return [&request](std::string_view text) -> Status {
+    TRY(when, parse_start_time(text, os::PosixClock().wall()));
+    request.not_before = when;
+    return Unit{};
   };
 }
 
@@ -49,6 +67,15 @@ void declare_turn(Options& options, RequestOptions& request) {
   options.add("-W,--wait[=DURATION]", into_wait(request),
               "wait for a turn, at most so long; without bound is the default");
   options.add("--no-wait", store(request.no_wait), "now, or end with 75");
+}
+
+void declare_start(Options& options, RequestOptions& request) {
+  options.add("--after=LEASE", into_after(request, Ends::kAny),
+              "start when this one has ended; may be repeated, as the next two");
+  options.add("--after-ok=LEASE", into_after(request, Ends::kOk), "start when it has ended well");
+  options.add("--after-fail=LEASE", into_after(request, Ends::kFailed), "start when it has failed");
+  options.add("--at=TIME", into_start(request),
+              "do not start before: 18:30, 2026-02-07T18:30, or 90m from now");
 }
 
 void declare_names(Options& options, RequestOptions& request) {

@@ -14,6 +14,8 @@ namespace berth::cli {
 void declare_room(Options& options, RequestOptions& request);
 /// -p, --wait, --no-wait
 void declare_turn(Options& options, RequestOptions& request);
+/// --after, --after-ok, --after-fail, --at
+void declare_start(Options& options, RequestOptions& request);
 /// -n, -t, --session
 void declare_names(Options& options, RequestOptions& request);
 

@@ -120,6 +120,7 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   for (auto& [key, value] : labels) request.labels[key] = std::move(value);
   request.priority = options.priority.value_or(request.priority);
   plan.names_priority = options.priority.has_value();
+  request.not_before = options.not_before;
   return plan;
 }
 

@@ -23,6 +23,13 @@ struct RequestOptions {
   bool wait = false;  // --wait
   std::optional<Duration> wait_max;
   bool no_wait = false;
+  /// What it starts after, as written.
+  struct After {
+    Ends ends = Ends::kAny;
+    std::string lease;
+  };
+  std::vector<After> after;
+  std::optional<UnixMs> not_before;
   std::optional<Duration> eta;
   std::optional<Duration> limit;
   std::string name;

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/checked.h"
+#include "cli/lease_words.h"
 #include "cli/render/why.h"
 #include "cli/run/desktop.h"
 #include "cli/run/devices.h"
@@ -43,6 +44,7 @@ class Session {
   Step take_signals();
   Step find_outer_lease();
   Step choose_devices();
+  Step find_predecessors();
   Result<std::vector<DeviceView>> ask_devices();
   void learn_models();
   ExitOutcome tell_fit();
@@ -95,6 +97,7 @@ ExitOutcome Session::run() {
       return checked(end);
     }
     if (Step end = choose_devices()) return *end;
+    if (Step end = find_predecessors()) return *end;
     if (options_.dry_run) return tell_fit();
   }
   if (Step end = take_signals()) return *end;
@@ -218,6 +221,25 @@ ExitOutcome Session::run_inside() {
 }
 
 // -g, or a CUDA_VISIBLE_DEVICES that leaves no choice.
+Session::Step Session::find_predecessors() {
+  for (const RequestOptions::After& one : options_.request.after) {
+    const Result<LeaseWord> word = parse_lease_word(one.lease);
+    if (!word.ok()) return fail(ExitCode::kUsage, word.error().message);
+    const auto* reference = std::get_if<LeaseReference>(&*word);
+    if (reference == nullptr) {
+      return fail(ExitCode::kUsage, "--after: '" + one.lease + "' is not one lease, but several");
+    }
+    const Result<client::Answer> answer =
+        checked(client_).connection().ask({.route = wire::Route::kLease, .lease = reference->text});
+    if (!answer.ok()) return fail(answer.error());
+    if (!answer->ok()) return refused(*answer);
+    const Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
+    if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
+    checked(plan_).request.after.push_back({lease->view.id, one.ends});
+  }
+  return std::nullopt;
+}
+
 Session::Step Session::choose_devices() {
   DeviceChoice choice;
   if (options_.request.gpus) {

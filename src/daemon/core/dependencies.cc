@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/dependencies.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::core {
+namespace {
+
+constexpr std::int64_t kLatestMs = std::int64_t{366} * 24 * 60 * 60 * 1000;
+
+bool is_told(const Lease& lease) {
+  return !lease.request.after.empty() || lease.request.not_before;
+}
+
+// Those who cancel what has yet to run want nothing after it either.
+std::string why_never_after(const LeaseView& ended, Ends ends) {
+  if (!ended.started_at) return " ended before it ran";
+  const bool well = ended.result == EndResult::kOk;
+  if (ends == Ends::kOk && !well) {
+    return " ended otherwise than well (" +
+           std::string(ended.result ? to_text(*ended.result) : "unknown") + ")";
+  }
+  return ends == Ends::kFailed && well ? " ended well" : "";
+}
+
+}  // namespace
+
+bool Dependencies::waits_for_others(const Lease& lease) const {
+  return std::ranges::any_of(lease.request.after, [&](const Predecessor& predecessor) {
+    return core_->state().find(predecessor.lease) != nullptr;
+  });
+}
+
+bool Dependencies::is_early(const Lease& lease) const {
+  return lease.request.not_before && *lease.request.not_before > core_->now().wall;
+}
+
+std::string Dependencies::why_never(const Predecessor& predecessor) const {
+  const auto& ended = core_->state().ended();
+  const auto found = std::ranges::find(ended, predecessor.lease, &LeaseView::id);
+  if (found == ended.end()) return {};
+  const std::string why = why_never_after(*found, predecessor.ends);
+  return why.empty() ? why : text_of(predecessor.lease) + why;
+}
+
+std::optional<Refusal> Dependencies::refuse(const Request& request) const {
+  const bool now_or_never = request.wait_max && request.wait_max->ns == 0;
+  if (now_or_never && (!request.after.empty() || request.not_before)) {
+    return Refusal{RefusalCode::kInvalid,
+                   "it is to start now or never, and after something else: leave one out"};
+  }
+  if (request.not_before && request.not_before->value - core_->now().wall.value > kLatestMs) {
+    return Refusal{RefusalCode::kInvalid, "it is to start in more than a year"};
+  }
+  for (const Predecessor& predecessor : request.after) {
+    const LeaseId id = predecessor.lease;
+    if (id.value >= core_->state().next_id()) {
+      return Refusal{RefusalCode::kNotFound,
+                     "there is no " + text_of(id) + " that it could start after"};
+    }
+    if (core_->state().find(id) != nullptr) continue;
+    const auto& ended = core_->state().ended();
+    if (std::ranges::find(ended, id, &LeaseView::id) == ended.end()) {
+      return Refusal{RefusalCode::kWrongState,
+                     "how " + text_of(id) + " ended is not known any more: it is long ago"};
+    }
+    if (const std::string why = why_never(predecessor); !why.empty()) {
+      return Refusal{RefusalCode::kWrongState, why + ", so it would never start"};
+    }
+  }
+  return std::nullopt;
+}
+
+void Dependencies::update(LeaseId id, const Lease* lease) {
+  const bool waits = lease != nullptr && lease->waiting() != nullptr;
+  if (waits && is_told(*lease) && !known_.contains(id)) note(id, *lease);
+  if (!waits && known_.contains(id)) forget(id);
+  if (lease == nullptr && dependants_.contains(id)) {
+    ended_.push_back(id);
+    core_->look_again();
+  }
+}
+
+void Dependencies::note(LeaseId id, const Lease& lease) {
+  std::vector<LeaseId>& predecessors = known_[id];
+  for (const Predecessor& predecessor : lease.request.after) {
+    predecessors.push_back(predecessor.lease);
+    dependants_[predecessor.lease].insert(id);
+    // It ended before a restart, and the end of its dependants may not have been written.
+    if (core_->state().find(predecessor.lease) == nullptr) ended_.push_back(predecessor.lease);
+  }
+  if (is_early(lease)) {
+    const std::int64_t ms = lease.request.not_before->value - core_->now().wall.value;
+    starts_[id] = core_->now().instant + milliseconds(ms);
+  }
+}
+
+void Dependencies::forget(LeaseId id) {
+  starts_.erase(id);
+  const auto found = known_.find(id);
+  for (const LeaseId predecessor : found->second) {
+    const auto waiting = dependants_.find(predecessor);
+    if (waiting == dependants_.end()) continue;
+    waiting->second.erase(id);
+    if (waiting->second.empty()) dependants_.erase(waiting);
+  }
+  known_.erase(found);
+}
+
+Instant Dependencies::due(LeaseId id) const {
+  const auto found = starts_.find(id);
+  return found == starts_.end() ? Instant::never() : found->second;
+}
+
+// The wall clock may have been set meanwhile: then it is waited on.
+bool Dependencies::tend(LeaseId id) {
+  if (due(id) > core_->now().instant) return false;
+  starts_.erase(id);
+  const Lease& lease = *core_->state().find(id);
+  if (is_early(lease)) {
+    const std::int64_t ms = lease.request.not_before->value - core_->now().wall.value;
+    starts_[id] = core_->now().instant + milliseconds(std::max<std::int64_t>(ms, 1));
+  }
+  core_->derive_deadline(id);
+  core_->changed();
+  core_->look_again();
+  return true;
+}
+
+std::vector<Dependencies::Broken> Dependencies::take_broken() {
+  std::vector<Broken> broken;
+  for (const LeaseId ended : std::exchange(ended_, {})) {
+    const auto found = dependants_.find(ended);
+    if (found == dependants_.end()) continue;
+    for (const LeaseId id : std::exchange(found->second, {})) {
+      for (const Predecessor& predecessor : core_->state().find(id)->request.after) {
+        if (predecessor.lease != ended) continue;
+        if (std::string why = why_never(predecessor); !why.empty()) {
+          broken.push_back({id, std::move(why)});
+          break;
+        }
+      }
+    }
+    dependants_.erase(found);
+  }
+  return broken;
+}
+
+}  // namespace berth::core

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests that are to start later: after other leases have ended, or after a time. Their place in
+// the queue is theirs meanwhile, and others pass them.
+//
+// A predecessor that lives holds its dependants back. When it ends, those that waited for this end
+// are free; the others can never start, and end in the same step: so what is recorded is the end
+// alone, and a dependant whose predecessor is gone was looked at.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/decider.h"
+#include "core/part.h"
+
+namespace berth::core {
+
+class Dependencies {
+ public:
+  explicit Dependencies(Decider& core) : core_(core) {}
+
+  // Of a lease that waits.
+  bool waits_for_others(const Lease& lease) const;
+  bool is_early(const Lease& lease) const;
+  bool is_free(const Lease& lease) const { return !waits_for_others(lease) && !is_early(lease); }
+
+  /// Why such a request can never start. Absent: it may.
+  std::optional<Refusal> refuse(const Request& request) const;
+
+  /// As derive() has it. Null: it has ended.
+  void update(LeaseId id, const Lease* lease);
+  Instant due(LeaseId id) const;
+  /// False: nothing was due.
+  bool tend(LeaseId id);
+
+  struct Broken {
+    LeaseId id;
+    std::string why;
+  };
+  /// Dependants that can never start, because of what has ended since the last call.
+  std::vector<Broken> take_broken();
+
+ private:
+  void note(LeaseId id, const Lease& lease);
+  void forget(LeaseId id);
+  std::string why_never(const Predecessor& predecessor) const;
+
+  Ref<Decider> core_;
+  std::map<LeaseId, std::set<LeaseId>> dependants_;  // By predecessor.
+  std::map<LeaseId, Instant> starts_;                // Those that are early, by their own number.
+  std::map<LeaseId, std::vector<LeaseId>> known_;    // Their predecessors.
+  std::vector<LeaseId> ended_;                       // Predecessors, and not looked at yet.
+};
+
+}  // namespace berth::core
