@@ -308,17 +308,15 @@ std::vector<ChargeSample> Daemon::charges(const std::vector<Handle>& /*settling*
   return accounts_.charges();
 }
 
-// Of the dead the driver knows the pid alone, and one of the lease's may have had it before.
+// Of the dead the driver knows the pid alone, and one of the lease's may have had it before. The
+// sample may be as old as a probe may be slow.
 bool Daemon::takes_dead_for_its(Handle lease) const {
   const ReferenceLease* known = parts_.checker.journal().find(lease);
   if (known == nullptr) return false;
-  for (std::size_t index = 0; index < parts_.devices.count(); ++index) {
-    for (const Use& use : parts_.devices.at(index).uses) {
-      const bool is_its = use.lease == lease;
-      if (use.ended && !is_its && known->members.had_pid(use.process.pid)) return true;
-    }
-  }
-  return false;
+  const Instant now = parts_.context.clock.instant();
+  return std::ranges::any_of(parts_.devices.of_the_dead(now + seconds(-2)), [&](const Use& use) {
+    return use.lease != lease && known->members.had_pid(use.process.pid);
+  });
 }
 
 // They charge all that they take, and a driver leaves figures out, but makes none up.

@@ -2,6 +2,7 @@
 #include "sim/devices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -96,9 +97,25 @@ void Devices::process_ended(Process process) {
 
 void Devices::torn_down(Process process, std::size_t index) {
   const auto gone = [&](const Use& use) { return use.ended && use.process == process; };
+  const Instant now = context_.clock.instant();
+  std::erase_if(gone_, [&](const Gone& one) { return now - one.at > seconds(10); });
+  for (const Use& use : devices_[index].uses) {
+    if (gone(use)) gone_.push_back({now, use});
+  }
   if (std::erase_if(devices_[index].uses, gone) == 0) return;
   context_.note("device {} is rid of process {}", index, process.pid);
   if (!lists(process)) processes_.reusable(process.pid);
+}
+
+std::vector<Use> Devices::of_the_dead(Instant since) const {
+  std::vector<Use> dead;
+  for (const Device& device : devices_) {
+    std::ranges::copy_if(device.uses, std::back_inserter(dead), &Use::ended);
+  }
+  for (const Gone& one : gone_) {
+    if (one.at >= since) dead.push_back(one.use);
+  }
+  return dead;
 }
 
 bool Devices::has_memory(Process process) const {
@@ -193,6 +210,7 @@ void Devices::find_again(std::size_t index) {
 }
 
 void Devices::power_cut() {
+  gone_.clear();
   away_.clear();
   for (Device& device : devices_) {
     device.lost = false;

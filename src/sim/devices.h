@@ -93,6 +93,8 @@ class Devices {
 
   /// The truth, as a driver in good health tells it. Both moments are now.
   Sample look() const;
+  /// What the dead have on devices, or had at some time since then: a sample may still tell of it.
+  std::vector<Use> of_the_dead(Instant since) const;
 
  private:
   void process_ended(Process process);
@@ -103,6 +105,12 @@ class Devices {
   Processes& processes_;
   std::vector<Device> devices_;
   Teardown teardown_;
+
+  struct Gone {
+    Instant at;
+    Use use;
+  };
+  std::vector<Gone> gone_;  // Of the dead, the last ones.
 
   struct Away {
     std::size_t index;

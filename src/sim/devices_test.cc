@@ -46,5 +46,15 @@ TEST_F(DevicesTest, WhoLivesKeepsWhatItHasWhenAllIsCalm) {
   EXPECT_TRUE(devices.has_memory(process));
 }
 
+TEST_F(DevicesTest, WhatTheDeadHadIsKnownForAsLongAsASampleMayTellOfIt) {
+  EXPECT_TRUE(devices.of_the_dead({}).empty());
+  processes.end(process, {});
+  ASSERT_EQ(devices.of_the_dead(context.clock.instant()).size(), 1U);
+  while (devices.lists(process)) context.clock.step();
+  const Instant gone = context.clock.instant();
+  EXPECT_EQ(devices.of_the_dead(gone + seconds(-1)).size(), 1U);
+  EXPECT_TRUE(devices.of_the_dead(gone + seconds(1)).empty());
+}
+
 }  // namespace
 }  // namespace berth::sim
