@@ -83,6 +83,8 @@ constexpr std::string_view kNotWanted[] = {
     "request_on_hold",
     "request_on_hold on_hold",
     "request_on_hold not on_hold",
+    "request_kept",
+    "job_queued_again",
     // Two seeds in a hundred reach it: not each run of 200 does.
     "lease_revoked result failed",
     "measure_begun cause unmanaged",

@@ -182,6 +182,17 @@ struct ReferenceModel::Applier {
     lease.place.on_hold = fact.on_hold;
     return true;
   }
+  static bool follows(ReferenceLease&, const RequestKept&) { return true; }
+  static bool follows(ReferenceLease& lease, const JobQueuedAgain&) {
+    lease.state = State::kWaiting;
+    lease.parts.clear();
+    lease.place = {.parked = false,
+                   .on_hold = lease.place.on_hold,
+                   .passed_others = false,
+                   .passed_since = {}};
+    lease.members = {};
+    return true;
+  }
   static bool follows(ReferenceLease& lease, const LeaseGranted& fact) {
     lease.state = State::kOffered;
     lease.parts = fact.parts;

@@ -262,9 +262,20 @@ void Coordinator::Impl::lose_everything() {
       decide(LeaseId{}, UsageRestored{user, session, share, now_.instant});
     }
   }
-  while (!state().leases().empty()) {
-    const LeaseId id = state().leases().begin()->first;
-    decide(id, LeaseEnded{id, EndResult::kLost});
+  std::vector<LeaseId> all;
+  for (const auto& [id, lease] : state().leases()) all.push_back(id);
+  for (const LeaseId id : all) {
+    const Lease& lease = *state().find(id);
+    const Held* held = lease.held();
+    const bool waits = lease.waiting() != nullptr;
+    const bool starts_again = held != nullptr && (!held->claimed || lease.request.requeue_grace);
+    if (lease.job && (waits || starts_again)) {
+      const Instant until = waits ? last_at : held->granted.at;
+      decide(id, JobQueuedAgain{id, until - lease.queued_at});
+      recover(id);
+    } else {
+      decide(id, LeaseEnded{id, EndResult::kLost});
+    }
   }
 }
 

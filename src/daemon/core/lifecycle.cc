@@ -192,7 +192,7 @@ void Lifecycle::process_ended(LeaseId id, Process process) {
   const bool is_supervisor = lease->supervisor == process;
   const Held* held = lease->granted();
   if (held == nullptr || !held->claimed) {
-    if (is_supervisor) end_waiting(id, EndResult::kCancelled, {});
+    if (is_supervisor && !lease->job) end_waiting(id, EndResult::kCancelled, {});
     return;
   }
   if (held->command == process && !held->command_ended) {
@@ -350,6 +350,13 @@ void Lifecycle::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> r
   attribution_->leave_to_unmanaged(id);
   core_->decide(id, LeaseEnded{.id = id, .result = result, .by = by});
   core_->notify(id, LeaseEvent::kEnded, std::move(refusal));
+}
+
+// Another process may be on its way to take up what was offered.
+void Lifecycle::leave_queued(LeaseId id) {
+  presence_->disconnected(id);
+  core_->derive(id);
+  core_->look_again();
 }
 
 void Lifecycle::lapse(LeaseId id, bool parked) {

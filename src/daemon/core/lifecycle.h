@@ -60,6 +60,8 @@ class Lifecycle {
                    std::optional<UserId> by = {});
   /// The offer was not taken up: the request is back in its place.
   void lapse(LeaseId id, bool parked);
+  /// A job stays when its requester leaves, and so does what it was offered.
+  void leave_queued(LeaseId id);
   /// If its memory is free and all that is to be told was: it is over, or waits again.
   void finish_if_free(LeaseId id);
   /// What a sample says of those that end.

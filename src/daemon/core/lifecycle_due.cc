@@ -94,6 +94,10 @@ void Lifecycle::tend_waiting(const Lease& lease, const Waiting& waiting) {
     end_waiting(id, EndResult::kCancelled,
                 {{RefusalCode::kBusy, text_of(id) + " was set aside for " +
                                           to_text(limits::kParkedMax) + " and is cancelled"}});
+  } else if (lease.job) {
+    presence_->expected_no_more(id);
+    core_->derive_deadline(id);
+    core_->look_again();
   } else if (lease.supervisor) {
     // After a restart: whose process lives keeps the place and loses the turn.
     presence_->expected_no_more(id);
@@ -109,7 +113,10 @@ void Lifecycle::tend_held(const Lease& lease, const Held& held) {
   const bool killed = known_.at(id).killed;
   const std::optional<Instant> stopped_by = held.stopped_by();
   const std::optional<Instant> awaited_since = confirmations_->end_awaited_since(id);
-  if (!held.claimed) {
+  if (!held.claimed && lease.job) {
+    lapse(id, false);
+    leave_queued(id);
+  } else if (!held.claimed) {
     lapse(id, true);
     core_->notify(id, LeaseEvent::kParked);
   } else if (held.expires && due(held.expires->at)) {
@@ -152,7 +159,7 @@ void Lifecycle::tend_releasing(const Lease& lease) {
 std::vector<Process> Lifecycle::watch_list(const Lease& lease) const {
   std::vector<Process> watch;
   const bool is_there = presence_->is_connected(lease.id);
-  if (lease.waiting() != nullptr && !is_there && lease.supervisor) {
+  if (lease.waiting() != nullptr && !is_there && lease.supervisor && !lease.job) {
     watch.push_back(*lease.supervisor);
   }
   const Held* held = lease.granted();

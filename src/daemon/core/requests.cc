@@ -56,6 +56,14 @@ void Requests::on(const Reconnect& event) {
                       " times again, and this was said for another run");
     return;
   }
+  const bool has_begun = granted != nullptr && (lease->held() == nullptr || granted->claimed);
+  if (event.body.keep && !lease->job && (has_begun || lease->request.ttl)) {
+    core_->refuse(event.token, RefusalCode::kWrongState,
+                  text_of(lease->id) + (has_begun ? " has begun, and only what waits becomes a job"
+                                                  : " is a reservation, which is no job"));
+    return;
+  }
+  if (event.body.keep && !lease->job) core_->decide(lease->id, RequestKept{lease->id});
   presence_->connected(lease->id);
   if (lease->held() != nullptr && !lease->held()->claimed) {
     presence_->offered(lease->id, core_->now().instant + core_->settings().claim_within);
@@ -84,7 +92,11 @@ void Requests::on(const Claim& event) {
                                          : "it is claimed already"));
     return;
   }
-  if (!again) core_->decide(lease->id, LeaseClaimed{lease->id, event.body.command});
+  if (!again) {
+    LeaseClaimed fact{lease->id, event.body.command};
+    if (lease->job) fact.supervisor = event.actor.process;
+    core_->decide(lease->id, std::move(fact));
+  }
   core_->answer(event.token, lease->id);
 }
 
@@ -152,6 +164,7 @@ void Requests::on(const RequesterGone& event) {
   if (lease == nullptr) return;
   const bool offered = lease->held() != nullptr && !lease->held()->claimed;
   if (lease->waiting() != nullptr || offered) {
+    if (lease->job) return lifecycle_->leave_queued(event.lease);
     lifecycle_->end_waiting(event.lease, EndResult::kCancelled, {});
   } else if (lease->granted()->is_being_stopped()) {
     lifecycle_->nobody_starts_it_again(event.lease);

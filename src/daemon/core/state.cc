@@ -119,6 +119,21 @@ struct State::Applier {
     return true;
   }
 
+  bool operator()(const RequestKept& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr || found->releasing() != nullptr || found->request.ttl) return false;
+    found->job = true;
+    found->supervisor.reset();
+    return true;
+  }
+
+  bool operator()(const JobQueuedAgain& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr || !found->job) return false;
+    self.queue_again(*found, fact.waited, record.at);
+    return true;
+  }
+
   bool operator()(const LeaseGranted& fact) const {
     Lease* found = lease(fact.id);
     if (found == nullptr || !found->waiting() || fact.parts.empty()) return false;
@@ -144,6 +159,7 @@ struct State::Applier {
     if (held == nullptr || held->claimed) return false;
     held->claimed = true;
     held->command = fact.command;
+    if (fact.supervisor) lease(fact.id)->supervisor = fact.supervisor;
     return true;
   }
 

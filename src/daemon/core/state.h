@@ -149,6 +149,7 @@ struct Lease {
   Measures measures;
   std::uint32_t restarts = 0;
   Duration waited_before;  // Before it was requeued the last time.
+  bool job = false;        // It stays when its requester leaves.
   std::variant<Waiting, Held, Releasing> state;
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&state); }
@@ -209,6 +210,7 @@ class State {
   void charge_share(const Lease& lease, Instant at, double sign);
   void keep_ended(LeaseView view);
   void end(const LeaseEnded& fact, const Record& record);
+  void queue_again(Lease& job, Duration waited, Instant at);
 
   std::map<LeaseId, Lease> leases_;
   std::map<Handle, LeaseId> by_handle_;  // Of these.

@@ -40,6 +40,21 @@ void State::learn(const Lease& lease, const LeaseEnded& fact) {
   if (telling) past_.runs.add(lease.user, lease.request.command, run);
 }
 
+// Nothing of it runs any more, and instants of before mean nothing.
+void State::queue_again(Lease& job, Duration waited, Instant at) {
+  Waiting waiting;
+  if (const Waiting* before = job.waiting()) waiting.hold = before->hold;
+  if (const Held* held = job.held()) {
+    charge_share(job, at, -1);
+    if (held->claimed) ++job.restarts;
+  }
+  job.checkpoint_asked.reset();
+  job.waited_before = job.waited_before + waited;
+  job.queued_at = at;
+  job.supervisor.reset();
+  job.state = std::move(waiting);
+}
+
 void State::end(const LeaseEnded& fact, const Record& record) {
   const auto found = leases_.find(fact.id);
   LeaseView view = survivor_view(found->second);

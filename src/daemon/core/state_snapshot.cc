@@ -86,6 +86,7 @@ std::optional<Lease> restored_lease(const LeaseRestored& fact) {
       .measures = Measures(view.measures),
       .restarts = view.restarts,
       .waited_before = fact.waited_before,
+      .job = view.job,
       .state = Waiting{
           .parked_since = fact.parked_since, .hold = view.hold, .passed_since = fact.passed_since}};
   if (view.state != LeaseState::kWaiting) {
@@ -114,6 +115,7 @@ LeaseView survivor_view(const Lease& lease) {
   view.checkpoints = lease.checkpoints;
   view.measures = lease.measures.taken();
   view.restarts = lease.restarts;
+  view.job = lease.job;
   view.flags.checkpointing = lease.checkpoints.asked.has_value();
   if (const Waiting* waiting = lease.waiting()) {
     view.flags.parked = waiting->parked_since.has_value();

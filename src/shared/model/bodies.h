@@ -59,9 +59,13 @@ constexpr auto fields_of(Is<ClaimBody> auto*) {
 /// POST …/reconnect: for which start it waits.
 struct ReconnectBody {
   std::uint32_t restarts = 0;
+  bool keep = false;
 };
 constexpr auto fields_of(Is<ReconnectBody> auto*) {
-  return fields({"Reconnect"}, field("restarts", &ReconnectBody::restarts, kRestartsDoc));
+  return fields({"Reconnect"}, field("restarts", &ReconnectBody::restarts, kRestartsDoc),
+                field("keep", &ReconnectBody::keep,
+                      "True: it becomes a job. It stays when its requester leaves, and is granted "
+                      "while somebody is connected to it."));
 }
 
 /// POST …/exit

@@ -77,6 +77,23 @@ constexpr auto fields_of(Is<RequestOnHold> auto*) {
                 field("on_hold", &RequestOnHold::on_hold).required(),
                 field("by", &RequestOnHold::by));
 }
+struct RequestKept {
+  LeaseId id;
+};
+constexpr auto fields_of(Is<RequestKept> auto*) {
+  return fields({"request_kept", "It is a job from now on: it stays when its requester leaves."},
+                field("id", &RequestKept::id).required());
+}
+struct JobQueuedAgain {
+  static constexpr bool kTellsGuard = true;
+  LeaseId id;
+  Duration waited;  // Before, since it was asked for or queued again.
+};
+constexpr auto fields_of(Is<JobQueuedAgain> auto*) {
+  return fields({"job_queued_again", "The machine was started anew: it waits in its place."},
+                field("id", &JobQueuedAgain::id).required(),
+                field("waited", &JobQueuedAgain::waited).required());
+}
 struct LeaseGranted {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
@@ -103,12 +120,13 @@ constexpr auto fields_of(Is<OfferLapsed> auto*) {
 }
 struct LeaseClaimed {
   LeaseId id;
-  std::optional<Process> command;  // Absent: a lease without a process.
+  std::optional<Process> command;          // Absent: a lease without a process.
+  std::optional<Process> supervisor = {};  // Of a job: who starts it this time.
 };
 constexpr auto fields_of(Is<LeaseClaimed> auto*) {
   return fields({"lease_claimed", "A grant was taken up."},
-                field("id", &LeaseClaimed::id).required(),
-                field("process", &LeaseClaimed::command));
+                field("id", &LeaseClaimed::id).required(), field("process", &LeaseClaimed::command),
+                field("supervisor", &LeaseClaimed::supervisor).left_out(side::kJournal));
 }
 struct MemberSeen {
   LeaseId id;

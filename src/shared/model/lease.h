@@ -217,6 +217,7 @@ struct LeaseView {
   std::optional<RequeueStep> requeue = {};
   std::optional<Pause> pause = {};
   std::optional<OnHold> hold = {};
+  bool job = false;
   std::optional<Halt> halt = {};
   std::optional<UserId> moved_by = {};  // On the way to other devices, until it runs there.
   std::optional<UserId> ended_by = {};  // Who released or cancelled it; absent: nobody did.
@@ -290,6 +291,8 @@ constexpr auto lease_state() {
            "How far it has come on its way back into the queue: it saves itself, its supervisor "
            "was asked to stop it, it does, it is stopped and its memory not free yet. Null: it is "
            "not on that way."),
+      field("job", &L::job, "It stays when its requester leaves: a job of `berth submit`.")
+          .left_out(side::kJournal),
       kept("exit", &L::exit),
       computed("exit_code", "Of the command, if it exited by itself.", exit_code,
                [](L& lease, std::int32_t code) { lease.exit = ExitStatus{.code = code}; }),

@@ -23,7 +23,7 @@ using AnyFact =
                  CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued, ResumeBegun,
                  LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued,
                  LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded, LeasePaused, LeaseMoved,
-                 LeaseIdle, RequestOnHold>;
+                 LeaseIdle, RequestOnHold, RequestKept, JobQueuedAgain>;
 /// As AnyFact, but copied, moved and ended in one source file: elsewhere that is a call.
 struct Fact : AnyFact {
   using AnyFact::AnyFact;
