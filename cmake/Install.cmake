@@ -3,8 +3,8 @@
 # for the simulated driver in ../lib/simgpu: to move one, move all.
 include(GNUInstallDirs)
 
-install(TARGETS berth berthd berth-probe berth-mover berth-deliver berth-notify berth-simctl
-        vram_user
+install(TARGETS berth berthd berth-probe berth-mover berth-deliver berth-notify berth-keeper
+        berth-simctl vram_user
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET berth_guard)
   install(TARGETS berth_guard berth_audit LIBRARY DESTINATION lib)
@@ -57,14 +57,16 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTER
 install(CODE "
   set(bindir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   set(docdir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
-  foreach(unit berthd berth-deliver@ berth-command@ berth-notify)
+  foreach(unit berthd berth-deliver@ berth-command@ berth-notify berth-keeper berth-keeper@)
     configure_file(\"${PROJECT_SOURCE_DIR}/integrations/systemd/\${unit}.service.in\"
                    \"${PROJECT_BINARY_DIR}/\${unit}.service\" @ONLY)
   endforeach()")
-install(FILES ${PROJECT_BINARY_DIR}/berth-notify.service DESTINATION lib/systemd/user)
+install(FILES ${PROJECT_BINARY_DIR}/berth-notify.service ${PROJECT_BINARY_DIR}/berth-keeper.service
+        DESTINATION lib/systemd/user)
 install(FILES ${PROJECT_BINARY_DIR}/berthd.service integrations/systemd/berthd.socket
         ${PROJECT_BINARY_DIR}/berth-deliver@.service integrations/systemd/berth-deliver.socket
         ${PROJECT_BINARY_DIR}/berth-command@.service integrations/systemd/berth-command.socket
+        ${PROJECT_BINARY_DIR}/berth-keeper@.service
         integrations/systemd/run-berth-berthd.leases.mount
         DESTINATION lib/systemd/system)
 install(FILES integrations/systemd/berth.sysusers.conf DESTINATION lib/sysusers.d

@@ -79,12 +79,16 @@ stop cancel
 list ps
 ls ps
 top status --watch
-logs daemon logs
-submit run
-sub run
+log logs
+follow logs -f
+tail logs -f
+sub submit
+sbatch submit
+squeue queue
+scancel cancel
 delete cancel
 end cancel
-add run
+add submit
 WORDS
 }
 

@@ -76,6 +76,8 @@ class CliPage(unittest.TestCase):
             told = options_of_rows(text) | every
             told |= output if '(#output)' in text else set()
             told |= watching if '(#watching)' in text else set()
+            if 'has the options of [`berth run`]' in text.replace('\n', ' '):
+                told |= options_of_rows(self.sections['berth run'])
             self.assertEqual(told, options_of_help(verb), verb)
 
     def test_usage_is_that_of_the_help(self):

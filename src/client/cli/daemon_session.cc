@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/checked.h"
+#include "cli/keeper.h"
 #include "os/clock.h"
 #include "os/users.h"
 
@@ -22,6 +23,7 @@ bool DaemonSession::open(client::Autostart autostart) {
     return false;
   }
   client_.emplace(*std::move(connected));
+  wake_keeper_for_jobs(os::read_environment());
   return true;
 }
 

@@ -42,7 +42,7 @@ std::string sentence_of(const std::string& who, std::string_view sentence) {
 }
 
 // What others call what we have. Only what there is may stand on the right.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kOtherNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kOtherNames = {{
     {"kill", "cancel"},
     {"rm", "cancel"},
     {"stop", "cancel"},
@@ -52,13 +52,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kOtherNa
     {"list", "ps"},
     {"ls", "ps"},
     {"jobs", "ps"},
-    {"log", "daemon logs"},
-    {"logs", "daemon logs"},
+    {"log", "logs"},
+    {"follow", "logs -f"},
+    {"tail", "logs -f"},
     {"top", "status --watch"},
     {"watch", "status --watch"},
-    {"add", "run"},
-    {"submit", "run"},
-    {"sub", "run"},
+    {"add", "submit"},
+    {"sub", "submit"},
+    {"sbatch", "submit"},
+    {"squeue", "queue"},
+    {"scancel", "cancel"},
     {"exec", "run"},
     {"smi", "query"},
     {"nvidia-smi", "query"},

@@ -9,6 +9,8 @@ namespace {
 // In the order of the overview that `berth --help` prints.
 constexpr std::array kVerbs = {
     Verb{"run", "", "Daily", "run a command with GPU memory of its own", run_run},
+    Verb{"submit", "", "Daily", "run a command when it is its turn, and return at once",
+         run_submit},
     Verb{"reserve", "", "Daily", "hold GPU memory for a time, without a command", run_reserve},
     Verb{"renew", "", "Daily", "more time for a reservation", run_renew},
     Verb{"release", "", "Daily", "end a lease; its memory is free once its programs free it",
@@ -18,6 +20,7 @@ constexpr std::array kVerbs = {
     Verb{"queue", "q", "See", "who waits, and for what", run_queue},
     Verb{"show", "", "See", "all that is known of a lease", run_show},
     Verb{"why", "", "See", "why a request waits, and what would help", run_why},
+    Verb{"logs", "", "See", "what a job has printed", run_logs},
     Verb{"wait", "", "See", "until leases have ended, or until a size would fit", run_wait},
     Verb{"fit", "", "See", "whether a size would be granted now, or when", run_fit},
     Verb{"estimate", "", "See", "how much memory training a model takes", run_estimate},
@@ -35,6 +38,7 @@ constexpr std::array kVerbs = {
          run_requeue},
     Verb{"cancel", "", "Control", "stop a lease's command, or take a request out of the queue",
          run_cancel},
+    Verb{"clean", "", "Control", "remove logs and results of jobs that are over", run_clean},
     Verb{"doctor", "", "Machine", "look for what is wrong, and what mends it", run_doctor},
     Verb{"daemon", "", "Machine", "start, stop and look at the daemon", run_daemon},
     Verb{"config", "", "Machine", "what is configured, by whom, and whether it is in order",

@@ -4,17 +4,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
+#include "client/background.h"
 #include "client/socket.h"
 #include "os/clock.h"
 #include "os/errors.h"
@@ -76,81 +74,6 @@ std::string complaint_in(const Log& log) {
   return said.starts_with(kPrefix) ? said.substr(kPrefix.size()) : said;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  result.reserve(words.size() + 1);
-  for (std::string& word : words) result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-std::vector<std::string> environment_of_process() {
-  std::vector<std::string> result;
-  for (char** at = environ; at != nullptr && *at != nullptr; ++at) result.emplace_back(*at);
-  return result;
-}
-
-// Everything below runs between fork and exec: system calls only.
-
-void forget_signals() {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-void last_words(std::string_view what) {
-  if (::write(STDERR_FILENO, what.data(), what.size()) < 0) return;
-}
-
-struct Start {
-  const char* program;
-  char* const* arguments;
-  char* const* environment;
-  int log;
-  int ready;
-};
-
-// Descriptors 0, 1, 2 and 3 are all that the daemon gets. They are moved out of the way first,
-// because any of them may be one of these numbers already.
-bool arrange_descriptors(const Start& start) {
-  const int nothing = ::open("/dev/null", O_RDWR);
-  const int from_nothing = ::fcntl(nothing, F_DUPFD, 10);
-  const int to_log = ::fcntl(start.log, F_DUPFD, 10);
-  const int ready = ::fcntl(start.ready, F_DUPFD, 10);
-  if (::dup2(from_nothing, 0) < 0 || ::dup2(to_log, 1) < 0 || ::dup2(to_log, 2) < 0) return false;
-  return ::dup2(ready, 3) == 3 && ::close_range(4, ~0U, 0) == 0;
-}
-
-[[noreturn]] void become_daemon(const Start& start) {
-  forget_signals();
-  ::umask(077);
-  if (!arrange_descriptors(start) || ::chdir("/") != 0) ::_exit(1);
-  ::execve(start.program, start.arguments, start.environment);
-  last_words("cannot execute berthd: ");
-  last_words(::strerrordesc_np(errno));
-  last_words("\n");
-  ::_exit(1);
-}
-
-// Forks twice, so that the daemon is the child of nobody who waits for it, and has a session of its
-// own without being able to get a terminal.
-Status start_process(const Start& start) {
-  const pid_t first = ::fork();
-  if (first < 0) return os::system_error("cannot start berthd", errno);
-  if (first == 0) {
-    ::setsid();
-    const pid_t second = ::fork();
-    if (second == 0) become_daemon(start);
-    ::_exit(second < 0 ? 1 : 0);
-  }
-  int status = 0;
-  while (::waitpid(first, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status == 0) return Unit{};
-  return Error{Errc::kUnavailable, "cannot start berthd: no further process can be made"};
-}
-
 // The daemon writes a line when it listens. False: it ended, or took too long.
 bool wait_until_ready(int pipe, Duration within) {
   const os::PosixClock clock;
@@ -174,13 +97,11 @@ Status start_and_wait(const AutostartOptions& options) {
   const os::UniqueFd ready_read(ends[0]);
   os::UniqueFd ready_write(ends[1]);
 
-  std::vector<std::string> arguments = {"berthd", "--ready-fd", kReadyDescriptor};
-  std::vector<std::string> variables = daemon_environment(environment_of_process());
-  TRY_STATUS(start_process({.program = options.program.c_str(),
-                            .arguments = pointers(arguments).data(),
-                            .environment = pointers(variables).data(),
-                            .log = log.file.get(),
-                            .ready = ready_write.get()}));
+  TRY_STATUS(start_in_background({.program = options.program,
+                                  .arguments = {"berthd", "--ready-fd", kReadyDescriptor},
+                                  .environment = daemon_environment(own_environment()),
+                                  .log = log.file.get(),
+                                  .ready = ready_write.get()}));
   ready_write = {};
   if (wait_until_ready(ready_read.get(), options.within)) return Unit{};
   const std::string complaint = complaint_in(log);

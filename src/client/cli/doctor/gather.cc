@@ -250,7 +250,8 @@ void look_at_user(DoctorFacts& facts) {
 }
 
 void look_at_machine(DoctorFacts& facts) {
-  for (const char* program : {"berthd", "berth-probe", "berth-mover", "berth-deliver"}) {
+  for (const char* program :
+       {"berthd", "berth-probe", "berth-mover", "berth-deliver", "berth-keeper"}) {
     if (!client::sibling_program(program).ok()) facts.missing_programs.emplace_back(program);
   }
   rlimit limit{};

@@ -100,6 +100,14 @@ Status narrow(const std::string& preset, const wire::LeaseAnswer& lease, Variabl
 
 }  // namespace
 
+bool is_of_lease(std::string_view variable) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  const auto is_name = [name](const char* known) { return name == known; };
+  return std::ranges::any_of(kOfALease, is_name) || name == kVisible ||
+         name == kVisibleToContainers || name == "CUDA_DEVICE_ORDER" || name == "LD_PRELOAD" ||
+         name == "LD_AUDIT";
+}
+
 std::optional<OuterLease> outer_lease() {
   const std::optional<std::string> text = variable(kHandle);
   if (!text || text->empty()) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -23,6 +24,9 @@ struct OuterLease {
   std::vector<LeaseId> ancestors;  // The lease and those around it, innermost first.
 };
 std::optional<OuterLease> outer_lease();
+
+/// Of "NAME=value": what is there because this process runs inside of a lease, and is about that.
+bool is_of_lease(std::string_view variable);
 
 struct VariablesInput {
   const wire::LeaseAnswer& lease;             // The answer to a claim or join.

@@ -52,6 +52,23 @@ Result<wire::LeaseAnswer> QueueWait::granted() const {
   return wire::decode_lease(checked(last_).lease);
 }
 
+void QueueWait::adopt(Handle handle, std::uint32_t restarts) {
+  handle_ = handle;
+  restarts_ = restarts;
+  adopted_ = true;
+}
+
+std::variant<LeaseView, ExitOutcome> QueueWait::wait_until_queued() {
+  while (!id_) {
+    const Outcome outcome = step();
+    if (outcome && !id_) return std::get<ExitOutcome>(*outcome);
+  }
+  ports_.console.clear();
+  Result<wire::LeaseAnswer> lease = granted();
+  if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
+  return std::move(lease->view);
+}
+
 void QueueWait::begin() {
   if (!asked_ && !reconnect_at_) ask();
 }
@@ -202,7 +219,7 @@ void QueueWait::show(const wire::SseEvent& event) {
 QueueWait::Outcome QueueWait::refused(const client::Answer& answer) {
   asked_ = false;
   const wire::ApiError error = wire::decode_error(answer.body);
-  if (handle_ && error.code == to_text(RefusalCode::kNotFound)) {
+  if (handle_ && !adopted_ && error.code == to_text(RefusalCode::kNotFound)) {
     ports_.console.say("the daemon does not know request " + to_text(checked(id_)) +
                        " any more; asking again");
     handle_.reset();

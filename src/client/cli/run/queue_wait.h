@@ -41,8 +41,12 @@ class QueueWait {
   };
   QueueWait(Ports ports, RequestBody request);
 
+  /// The request is there already, and another process asked for it: takes its place.
+  void adopt(Handle handle, std::uint32_t restarts);
   /// Asks, if that was not done.
   void begin();
+  /// Asks, and waits until the request has a number.
+  std::variant<LeaseView, ExitOutcome> wait_until_queued();
   struct Granted {};
   /// Waits for the grant. After a claim that came too late: waits for the next one.
   std::variant<Granted, ExitOutcome> wait();
@@ -86,6 +90,7 @@ class QueueWait {
   RequestBody request_;
   std::optional<Handle> handle_;  // Absent: the daemon has not answered yet.
   std::optional<LeaseId> id_;
+  bool adopted_ = false;
   std::optional<Told> last_;               // By the stream.
   bool asked_ = false;                     // A stream is open, and tells of the request.
   std::optional<Instant> reconnect_at_;    // The daemon is away.

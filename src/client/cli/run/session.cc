@@ -48,6 +48,7 @@ class Session {
   Result<std::vector<DeviceView>> ask_devices();
   void learn_models();
   ExitOutcome tell_fit();
+  ExitOutcome submit();
   ExitOutcome run_in_turn();
   ExitOutcome run_inside();
   void look_ahead();
@@ -61,6 +62,7 @@ class Session {
   ExitOutcome fail(ExitCode code, const std::string& sentence);
   ExitOutcome fail(const Error& error);
   ExitOutcome refused(const client::Answer& answer);
+  QueueWait queue_wait();
   Runner runner() {
     return Runner({checked(client_), checked(signals_), ports_.console, ports_.status},
                   options_.command, options_.saves);
@@ -84,7 +86,8 @@ ExitOutcome Session::run() {
   if (const int number = trouble_starting(options_.command.front()); number != 0) {
     return cannot_start(options_.command.front(), number, ports_.console);
   }
-  outer_ = outer_lease();
+  const bool is_job = options_.adopted || options_.submission;
+  if (!is_job) outer_ = outer_lease();
   preset_devices_ = preset_visible_devices();
   if (Step end = plan()) return *end;
   if (Step end = connect()) return *end;
@@ -96,11 +99,14 @@ ExitOutcome Session::run() {
       const Step end = plan();
       return checked(end);
     }
-    if (Step end = choose_devices()) return *end;
-    if (Step end = find_predecessors()) return *end;
+    if (!options_.adopted) {
+      if (Step end = choose_devices()) return *end;
+      if (Step end = find_predecessors()) return *end;
+    }
     if (options_.dry_run) return tell_fit();
   }
   if (Step end = take_signals()) return *end;
+  if (options_.submission) return submit();
   return joining_ ? run_inside() : run_in_turn();
 }
 
@@ -290,13 +296,33 @@ ExitOutcome Session::tell_fit() {
   return {.code = to_status(fit->fits ? ExitCode::kOk : ExitCode::kTryLater)};
 }
 
-ExitOutcome Session::run_in_turn() {
+// What is said here goes to a person; the number to stdout, for scripts as well.
+ExitOutcome Session::submit() {
   const RequestPlan& plan = checked(plan_);
   if (!plan.about_default.empty()) ports_.console.say(plan.about_default);
-  learn_models();
-  QueueWait queue_wait(
+  QueueWait queue_wait = this->queue_wait();
+  const std::variant<LeaseView, ExitOutcome> queued = queue_wait.wait_until_queued();
+  if (const ExitOutcome* left = std::get_if<ExitOutcome>(&queued)) return *left;
+  const auto& lease = std::get<LeaseView>(queued);
+  const Status submitted =
+      cli::submit(checked(client_), ports_.client.env, lease, checked(options_.submission));
+  if (!submitted.ok()) return fail(submitted.error());
+  print(to_text(lease.id) + "\n");
+  return {};
+}
+
+QueueWait Session::queue_wait() {
+  const RequestPlan& plan = checked(plan_);
+  return QueueWait(
       {checked(client_), ports_.client, checked(signals_), ports_.console, ports_.status},
       {.request = plan.request, .names_priority = plan.names_priority, .anchor = {}});
+}
+
+ExitOutcome Session::run_in_turn() {
+  if (!checked(plan_).about_default.empty()) ports_.console.say(checked(plan_).about_default);
+  learn_models();
+  QueueWait queue_wait = this->queue_wait();
+  if (options_.adopted) queue_wait.adopt(options_.adopted->handle, options_.adopted->restarts);
   Runner runner = this->runner();
   while (true) {
     queue_wait.begin();

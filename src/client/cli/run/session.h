@@ -3,21 +3,30 @@
 // and waits for it; then the command runs. For a program with one thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/units.h"
 #include "cli/run/console.h"
 #include "cli/run/enforcing.h"
 #include "cli/run/queue_wait.h"
 #include "cli/run/request.h"
 #include "cli/run/status_descriptor.h"
+#include "cli/run/submission.h"
 #include "cli/save/way.h"
 #include "client/client.h"
 #include "config/config.h"
 
 namespace berth::cli {
+
+/// A job of which an attempt is started: its request is in the queue, or granted.
+struct Adopted {
+  Handle handle;
+  std::uint32_t restarts = 0;
+};
 
 struct SessionOptions {
   RequestOptions request;
@@ -30,6 +39,8 @@ struct SessionOptions {
   GuardMode guard_mode = GuardMode::kAuto;
   std::optional<Duration> on_full;  // How long an allocation waits for room; absent: as around it.
   SaveOptions saves = {};
+  std::optional<Adopted> adopted = {};
+  std::optional<Submission> submission = {};  // There: as a job, whose number is printed.
 };
 
 struct SessionPorts {

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Note [Files of a job]: each has a directory named by its number, 0700, whose files are 0600:
+// `job` (what it is), `arguments` and `environment` (strings that each end with a NUL; the
+// environment is taken away when no attempt is left), N.status and N.log of its attempts, `latest`,
+// a link to the last of these logs, and `result` once it is over. A job appears whole: its
+// directory is made under another name and renamed.
+#include "jobs/job_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/number.h"
+#include "os/errors.h"
+#include "os/files.h"
+
+namespace berth::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kJobMax = 64 * 1024;
+constexpr std::size_t kStringsMax = 4 * 1024 * 1024;  // As much as a program can be started with.
+constexpr unsigned kPrivate = 0600;
+
+std::string join(const std::string& folder, const std::string& name) {
+  return folder + "/" + name;
+}
+
+Result<std::vector<std::string>> read_strings(const std::string& path) {
+  TRY(text, os::read_private_file(path, kStringsMax));
+  return split_strings(text);
+}
+
+void remove_all(const std::string& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+}  // namespace
+
+Result<JobFolder> JobFolder::find(const os::Environment& env) {
+  TRY(paths, os::paths_of(env, os::Mode::kUser, ""));
+  return JobFolder(join(paths.state_dir, "jobs"));
+}
+
+Status JobFolder::make() const {
+  return os::make_private_directory(path_);
+}
+
+Status JobFolder::add(const Job& job, const std::vector<std::string>& arguments,
+                      const std::vector<std::string>& environment) const {
+  TRY_STATUS(make());
+  const std::string made = join(path_, "new-" + to_text(job.id));
+  remove_all(made);  // Of one who was killed; a number is nobody else's.
+  TRY_STATUS(os::make_private_directory(made));
+  const auto write = [&](const char* name, const std::string& text) -> Status {
+    TRY_STATUS(os::write_new_file(join(made, name), text, kPrivate));
+    return os::sync_file(join(made, name));
+  };
+  Status written = write("job", encode_job(job));
+  if (written.ok()) written = write("arguments", join_strings(arguments));
+  if (written.ok()) written = write("environment", join_strings(environment));
+  if (written.ok()) written = os::sync_file(made);
+  if (written.ok()) written = os::move_file(made, path_of(job.id));
+  if (!written.ok()) {
+    remove_all(made);
+    return written;
+  }
+  return os::sync_file(path_);
+}
+
+std::vector<LeaseId> JobFolder::list() const {
+  std::vector<LeaseId> found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, error)) {
+    const std::optional<std::uint64_t> number =
+        parse_number<std::uint64_t>(entry.path().filename().native());
+    if (number && *number != 0) found.push_back({*number});
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+bool JobFolder::has(LeaseId id) const {
+  return os::exists(path_of(id));
+}
+
+Result<Job> JobFolder::read(LeaseId id) const {
+  TRY(text, os::read_private_file(join(path_of(id), "job"), kJobMax));
+  TRY(job, decode_job(text));
+  if (job.id != id) return Error{Errc::kCorrupt, path_of(id) + " is of another job"};
+  return job;
+}
+
+Result<std::vector<std::string>> JobFolder::arguments(LeaseId id) const {
+  return read_strings(join(path_of(id), "arguments"));
+}
+
+Result<std::vector<std::string>> JobFolder::environment(LeaseId id) const {
+  return read_strings(join(path_of(id), "environment"));
+}
+
+std::optional<JobResult> JobFolder::result(LeaseId id) const {
+  const Result<std::string> text = os::read_private_file(join(path_of(id), "result"), kJobMax);
+  if (!text.ok()) return std::nullopt;
+  const Result<JobResult> result = decode_result(*text);
+  return result.ok() ? std::optional(*result) : std::nullopt;
+}
+
+Status JobFolder::finish(LeaseId id, const JobResult& result) const {
+  TRY_STATUS(os::write_file_atomically(join(path_of(id), "result"), encode_result(result), kPrivate,
+                                       os::Sync::kPowerCut));
+  ::unlink(join(path_of(id), "environment").c_str());
+  return Unit{};
+}
+
+std::optional<UnixMs> JobFolder::finished_at(LeaseId id) const {
+  struct stat found{};
+  if (::lstat(join(path_of(id), "result").c_str(), &found) != 0) return std::nullopt;
+  return UnixMs{found.st_mtim.tv_sec * 1'000};
+}
+
+// Renamed first, so that half of a job is never found.
+Status JobFolder::remove(LeaseId id) const {
+  if (!result(id)) return Error{Errc::kConflict, "job " + to_text(id) + " is not over"};
+  const std::string gone = join(path_, "old-" + to_text(id));
+  remove_all(gone);
+  TRY_STATUS(os::move_file(path_of(id), gone));
+  remove_all(gone);
+  return Unit{};
+}
+
+std::uint32_t JobFolder::attempts(LeaseId id) const {
+  std::uint32_t count = 0;
+  while (os::exists(status_path(id, count + 1))) ++count;
+  return count;
+}
+
+std::string JobFolder::status_path(LeaseId id, std::uint32_t attempt) const {
+  return join(path_of(id), std::to_string(attempt) + ".status");
+}
+
+std::string JobFolder::log_path(LeaseId id, std::uint32_t attempt) const {
+  return join(path_of(id), std::to_string(attempt) + ".log");
+}
+
+Attempt JobFolder::attempt(LeaseId id, std::uint32_t number) const {
+  const Result<std::string> lines = os::read_private_file(status_path(id, number), kStringsMax);
+  return lines.ok() ? read_attempt(*lines) : Attempt{};
+}
+
+Result<os::UniqueFd> JobFolder::listen() const {
+  const std::string path = join(path_, "wake");
+  if (::mkfifo(path.c_str(), kPrivate) != 0 && errno != EEXIST) {
+    return os::system_error("cannot make " + path, errno);
+  }
+  // Open for writing as well, so that it has no end.
+  os::UniqueFd pipe(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  if (!pipe) return os::system_error("cannot open " + path, errno);
+  return pipe;
+}
+
+bool JobFolder::is_kept() const {
+  const os::UniqueFd pipe(
+      ::open(join(path_, "wake").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  return pipe || errno == ENOENT;
+}
+
+bool JobFolder::wake() const {
+  const os::UniqueFd pipe(
+      ::open(join(path_, "wake").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  if (!pipe) return false;
+  // A full pipe wakes it as well.
+  return ::write(pipe.get(), "", 1) == 1 || errno == EAGAIN;
+}
+
+}  // namespace berth::jobs

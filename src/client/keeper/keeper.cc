@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "keeper/keeper.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/checked.h"
+#include "os/clock.h"
+#include "wire/answers.h"
+#include "wire/error.h"
+#include "wire/request.h"
+
+namespace berth::keeper {
+namespace {
+
+constexpr Duration kPauseLeast = milliseconds(50);
+constexpr Duration kPauseMost = seconds(2);
+// What has no pidfd has to be asked for.
+constexpr Duration kLookEvery = seconds(1);
+
+void complain(const std::string& sentence) {
+  std::fprintf(stderr, "berth-keeper: %s\n", sentence.c_str());
+}
+
+bool is_unknown(const client::Answer& answer) {
+  return wire::decode_error(answer.body).code == to_text(RefusalCode::kNotFound);
+}
+
+}  // namespace
+
+Keeper::Keeper(jobs::JobFolder folder, Ports ports)
+    : folder_(std::move(folder)), ports_(std::move(ports)) {}
+
+void Keeper::run() {
+  look_for_jobs();
+  while (true) {
+    const Instant now = os::PosixClock().now();
+    for (auto& [id, tended] : jobs_) tend(tended, now);
+    std::erase_if(jobs_,
+                  [&](const auto& entry) { return folder_.result(entry.first).has_value(); });
+    if (!wait(os::PosixClock().now())) return;
+  }
+}
+
+void Keeper::look_for_jobs() {
+  for (const LeaseId id : folder_.list()) {
+    if (!jobs_.contains(id) && !folder_.result(id)) take_up(id);
+  }
+}
+
+void Keeper::take_up(LeaseId id) {
+  Result<jobs::Job> job = folder_.read(id);
+  if (!job.ok()) {
+    complain("job " + to_text(id) + " is left alone: " + job.error().message);
+    return;
+  }
+  Tended tended{.job = *std::move(job)};
+  if (const std::uint32_t count = folder_.attempts(id); count > 0) {
+    tended.starter = find_starter(folder_, id, count);
+    tended.sight.starter_lives = tended.starter.has_value();
+    if (!tended.starter) note_attempt(tended);
+  }
+  jobs_.emplace(id, std::move(tended));
+}
+
+void Keeper::tend(Tended& tended, Instant now) {
+  if (tended.starter) look_at_starter(tended);
+  while (tended.next <= now) {
+    const Next next = next_act(tended.sight);
+    if (next.act == Act::kNothing) {
+      tended.next = tended.starter && !tended.starter->pidfd ? now + kLookEvery : Instant::never();
+      return;
+    }
+    act(tended, next, now);
+    if (next.act == Act::kGiveUp || next.act == Act::kFinish) return;
+  }
+}
+
+void Keeper::act(Tended& tended, const Next& next, Instant now) {
+  switch (next.act) {
+    case Act::kNothing:
+      return;
+    case Act::kAsk:
+      return ask(tended, now);
+    case Act::kLook:
+      tended.sight.lease.reset();
+      return try_later(tended, now);
+    case Act::kListen:
+      return listen(tended, now);
+    case Act::kStart:
+      return start(tended, now);
+    case Act::kGiveUp:
+      if (client::Client* client = daemon(now)) {
+        static_cast<void>(client->connection().ask(
+            {.route = wire::Route::kCancel, .lease = to_text(tended.job.handle)}));
+      }
+      return finish(tended, next.result);
+    case Act::kFinish:
+      return finish(tended, next.result);
+  }
+}
+
+void Keeper::ask(Tended& tended, Instant now) {
+  client::Client* client = daemon(now);
+  if (client == nullptr) return try_later(tended, now);
+  const Result<client::Answer> answer =
+      client->connection().ask({.route = wire::Route::kLease, .lease = to_text(tended.job.handle)});
+  if (!answer.ok()) {
+    client_.reset();
+    return try_later(tended, now);
+  }
+  if (answer->ok()) {
+    Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
+    if (!lease.ok()) return try_later(tended, now);
+    tended.sight.lease = std::move(lease->view);
+    return;
+  }
+  tended.sight.is_forgotten = is_unknown(*answer);
+  if (!tended.sight.is_forgotten) try_later(tended, now);
+}
+
+void Keeper::listen(Tended& tended, Instant now) {
+  client::Client* client = daemon(now);
+  if (client == nullptr) return try_later(tended, now);
+  Result<client::Connection> stream = client->another();
+  const ReconnectBody body{.restarts = checked(tended.sight.lease).restarts, .keep = true};
+  const Status sent = stream.ok() ? stream->send({.route = wire::Route::kReconnect,
+                                                  .lease = to_text(tended.job.handle),
+                                                  .body = body})
+                                  : Status(stream.error());
+  if (!sent.ok()) {
+    client_.reset();
+    return try_later(tended, now);
+  }
+  tended.stream = *std::move(stream);
+  tended.sight.listens = true;
+}
+
+// The stream ends with the grant, with the end of the request, or with the daemon.
+void Keeper::receive(Tended& tended, Instant now) {
+  while (tended.stream) {
+    Result<std::optional<client::Arrival>> received = tended.stream->receive();
+    if (received.ok() && !*received) return;
+    const auto* event = received.ok() ? std::get_if<wire::SseEvent>(&checked(*received)) : nullptr;
+    if (event != nullptr) {
+      Result<wire::LeaseAnswer> lease = wire::decode_lease(event->data);
+      if (lease.ok()) tended.sight.lease = std::move(lease->view);
+      if (lease.ok()) tended.pause = {};
+      continue;
+    }
+    const bool is_over =
+        received.ok() && std::holds_alternative<client::StreamEnded>(checked(*received));
+    const bool is_offered = tended.sight.lease && tended.sight.lease->flags.unclaimed;
+    tended.stream.reset();
+    tended.sight.listens = false;
+    if (is_over && is_offered) {
+      tended.next = now;
+      return;
+    }
+    tended.sight.lease.reset();
+    try_later(tended, now);
+  }
+}
+
+void Keeper::start(Tended& tended, Instant now) {
+  const LeaseId id = tended.job.id;
+  const std::uint32_t attempt = folder_.attempts(id) + 1;
+  Result<Starter> starter = start_attempt(folder_, tended.job, attempt,
+                                          checked(tended.sight.lease).restarts, ports_.program);
+  tended.sight.lease.reset();
+  tended.sight.ended.reset();
+  if (!starter.ok()) {
+    complain("job " + to_text(id) + ": " + starter.error().message);
+    ++tended.sight.false_starts;
+    return try_later(tended, now);
+  }
+  tended.starter = *std::move(starter);
+  tended.sight.starter_lives = true;
+}
+
+void Keeper::look_at_starter(Tended& tended) {
+  const Starter& starter = checked(tended.starter);
+  if (starter.pidfd) {
+    pollfd wanted{starter.pidfd.get(), POLLIN, 0};
+    if (::poll(&wanted, 1, 0) <= 0) return;
+    if (starter.is_child) {
+      ::waitid(P_PIDFD, static_cast<id_t>(starter.pidfd.get()), nullptr, WEXITED);
+    }
+  } else if (!has_ended(folder_, tended.job.id, starter.attempt)) {
+    return;
+  }
+  tended.starter.reset();
+  tended.sight.starter_lives = false;
+  tended.sight.lease.reset();
+  tended.pause = {};
+  tended.next = {};
+  note_attempt(tended);
+}
+
+void Keeper::note_attempt(Tended& tended) {
+  const LeaseId id = tended.job.id;
+  tended.sight.ended = folder_.attempt(id, folder_.attempts(id));
+  tended.sight.false_starts = tended.sight.ended->ran ? 0 : tended.sight.false_starts + 1;
+}
+
+void Keeper::finish(Tended& tended, const jobs::JobResult& result) {
+  const Status finished = folder_.finish(tended.job.id, result);
+  if (finished.ok()) return;
+  complain("job " + to_text(tended.job.id) + ": " + finished.error().message);
+  tended.next = os::PosixClock().now() + kPauseMost;
+}
+
+void Keeper::try_later(Tended& tended, Instant now) {
+  tended.pause = std::clamp(tended.pause + tended.pause, kPauseLeast, kPauseMost);
+  tended.next = now + tended.pause;
+}
+
+// False: a signal ends it.
+bool Keeper::wait(Instant now) {
+  std::vector<pollfd> wanted = {{ports_.signals.descriptor(), POLLIN, 0},
+                                {ports_.wake.get(), POLLIN, 0}};
+  std::vector<Tended*> listening;
+  Instant until = Instant::never();
+  for (auto& [id, tended] : jobs_) {
+    until = std::min(until, tended.next);
+    if (tended.starter && tended.starter->pidfd) {
+      wanted.push_back({tended.starter->pidfd.get(), POLLIN, 0});
+    }
+    if (!tended.stream) continue;
+    wanted.push_back({tended.stream->descriptor(), POLLIN, 0});
+    listening.push_back(&tended);
+  }
+  const auto left_ms = [&] { return std::max<std::int64_t>((until - now).ns / 1'000'000 + 1, 0); };
+  const int timeout = until == Instant::never() ? -1 : static_cast<int>(left_ms());
+  if (::poll(wanted.data(), wanted.size(), timeout) < 0) return true;
+  if (wanted[0].revents != 0) return false;
+  if (wanted[1].revents != 0) {
+    std::array<char, 256> heard{};
+    while (::read(ports_.wake.get(), heard.data(), heard.size()) > 0) {
+    }
+    look_for_jobs();
+  }
+  for (Tended* tended : listening) receive(*tended, os::PosixClock().now());
+  return true;
+}
+
+client::Client* Keeper::daemon(Instant now) {
+  if (client_) return &*client_;
+  if (now < daemon_not_before_) return nullptr;
+  Result<client::Client> client = client::Client::connect(ports_.client);
+  if (!client.ok()) {
+    complain(client.error().message);
+    daemon_not_before_ = now + kPauseMost;
+    return nullptr;
+  }
+  client_ = *std::move(client);
+  return &*client_;
+}
+
+}  // namespace berth::keeper

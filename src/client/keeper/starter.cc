@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Note [Who starts a job]: the keeper writes N.status before it forks, locked; the starter inherits
+// the lock and keeps it for life, also beyond the keeper. So whether it lives is asked of the
+// kernel, whatever its pid is by now, and an attempt that was begun is never taken for none. That
+// nothing is started twice is the daemon's: a lease is claimed once.
+#include "keeper/starter.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "os/errors.h"
+
+namespace berth::keeper {
+namespace {
+
+constexpr int kStatusDescriptor = 3;  // Of the starter.
+constexpr int kCannotStart = 126;
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  result.reserve(words.size() + 1);
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+Result<os::UniqueFd> make_file(const std::string& path, int besides) {
+  os::UniqueFd file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | besides, 0600));
+  if (!file) return os::system_error("cannot make " + path, errno);
+  return file;
+}
+
+os::UniqueFd pidfd_of(pid_t pid) {
+  return os::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+// The log that people look at is the last one's.
+void link_latest(const jobs::JobFolder& folder, LeaseId id, std::uint32_t attempt) {
+  const std::string made = folder.path_of(id) + "/latest.new";
+  ::unlink(made.c_str());
+  const std::string target = std::to_string(attempt) + ".log";
+  if (::symlink(target.c_str(), made.c_str()) != 0) return;
+  ::rename(made.c_str(), (folder.path_of(id) + "/latest").c_str());
+}
+
+struct Start {
+  const char* program;
+  const char* directory;
+  char* const* arguments;
+  char* const* environment;
+  mode_t umask;
+  int status;
+  int log;
+};
+
+// Everything below runs between fork and exec: system calls only.
+
+void say(int descriptor, std::string_view text) {
+  if (::write(descriptor, text.data(), text.size()) < 0) return;
+}
+
+void tell_pid(int status) {
+  std::array<char, 64> line{};
+  const int size = std::snprintf(line.data(), line.size(), "{\"phase\":\"start\",\"pid\":%d}\n",
+                                 static_cast<int>(::getpid()));
+  say(status, {line.data(), static_cast<std::size_t>(size)});
+}
+
+[[noreturn]] void give_up(const Start& start, std::string_view what, const char* name) {
+  const int error = errno;
+  say(STDERR_FILENO, "berth: cannot ");
+  say(STDERR_FILENO, what);
+  say(STDERR_FILENO, name);
+  say(STDERR_FILENO, ": ");
+  say(STDERR_FILENO, ::strerrordesc_np(error));
+  say(STDERR_FILENO, "\n");
+  say(start.status, "{\"phase\":\"done\",\"code\":126}\n");
+  ::_exit(kCannotStart);
+}
+
+[[noreturn]] void become(const Start& start) {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::setsid();
+  tell_pid(start.status);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  if (::dup2(nothing, 0) < 0 || ::dup2(start.log, 1) < 0 || ::dup2(start.log, 2) < 0) {
+    give_up(start, "arrange its ", "descriptors");
+  }
+  ::umask(start.umask);
+  if (::chdir(start.directory) != 0) give_up(start, "start in ", start.directory);
+  const bool is_arranged = ::dup2(start.status, kStatusDescriptor) == kStatusDescriptor &&
+                           ::close_range(kStatusDescriptor + 1, ~0U, 0) == 0;
+  if (!is_arranged) give_up(start, "arrange its ", "descriptors");
+  ::execve(start.program, start.arguments, start.environment);
+  give_up(start, "execute ", start.program);
+}
+
+}  // namespace
+
+Result<Starter> start_attempt(const jobs::JobFolder& folder, const jobs::Job& job,
+                              std::uint32_t attempt, std::uint32_t restarts,
+                              const std::string& program) {
+  TRY(words, folder.arguments(job.id));
+  TRY(environment, folder.environment(job.id));
+  TRY(log, make_file(folder.log_path(job.id, attempt), 0));
+  TRY(status, make_file(folder.status_path(job.id, attempt), O_EXCL));
+  if (::flock(status.get(), LOCK_EX | LOCK_NB) != 0) {
+    return os::system_error("cannot lock " + folder.status_path(job.id, attempt), errno);
+  }
+  link_latest(folder, job.id, attempt);
+  std::vector<std::string> arguments = {"berth", "run",
+                                        "--status-fd=" + std::to_string(kStatusDescriptor)};
+  environment.push_back("BERTH_ADOPT=" + to_text(job.handle) + ":" + std::to_string(restarts));
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  const std::vector<char*> argument_pointers = pointers(arguments);
+  const std::vector<char*> environment_pointers = pointers(environment);
+  const Start start{.program = program.c_str(),
+                    .directory = job.directory.c_str(),
+                    .arguments = argument_pointers.data(),
+                    .environment = environment_pointers.data(),
+                    .umask = static_cast<mode_t>(job.umask),
+                    .status = status.get(),
+                    .log = log.get()};
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    const int error = errno;
+    ::unlink(folder.status_path(job.id, attempt).c_str());  // Nothing was begun.
+    return os::system_error("cannot start job " + to_text(job.id), error);
+  }
+  if (pid == 0) become(start);
+  return Starter{.attempt = attempt, .pidfd = pidfd_of(pid), .is_child = true};
+}
+
+std::optional<Starter> find_starter(const jobs::JobFolder& folder, LeaseId id,
+                                    std::uint32_t attempt) {
+  if (has_ended(folder, id, attempt)) return std::nullopt;
+  Starter starter{.attempt = attempt, .pidfd = {}, .is_child = false};
+  if (const std::optional<std::int32_t> pid = folder.attempt(id, attempt).starter) {
+    starter.pidfd = pidfd_of(*pid);
+    // Had it ended before, the pid could be another's.
+    if (has_ended(folder, id, attempt)) return std::nullopt;
+  }
+  return starter;
+}
+
+bool has_ended(const jobs::JobFolder& folder, LeaseId id, std::uint32_t attempt) {
+  const os::UniqueFd status(::open(folder.status_path(id, attempt).c_str(),
+                                   O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  return status && ::flock(status.get(), LOCK_SH | LOCK_NB) == 0;
+}
+
+}  // namespace berth::keeper
