@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/limits.h"
 #include "sim/observations.h"
@@ -29,22 +30,24 @@ Ladder ladder_in_force(const core::Settings& settings, const Request& request, C
 }
 
 // At most: who is dead has belonged to anybody. A process that was looked at alive may have been
-// written as gone before the answer came.
-bool may_belong(const ReferenceLease& lease, const ProcessSample& process) {
+// written as gone before the answer came; of what a command left behind the exit report tells.
+bool may_belong(const ReferenceLease& lease, const std::set<Process>& leftovers,
+                const ProcessSample& process) {
   const auto names = [&](const Process& one) {
-    return one == lease.supervisor || lease.members.ever.contains(one);
+    return one == lease.supervisor || lease.members.ever.contains(one) || leftovers.contains(one);
   };
   return !process.alive || process.env_lease == lease.handle || names(process.process) ||
          std::ranges::any_of(process.ancestors, names);
 }
 
-bool is_above(const ReferenceLease& lease, const Sample& sample) {
+bool is_above(const ReferenceLease& lease, const std::set<Process>& leftovers,
+              const Sample& sample) {
   return std::ranges::any_of(sample.devices, [&](const DeviceSample& device) {
     const auto part = std::ranges::find(lease.parts, device.id, &Part::device);
     if (part == lease.parts.end() || !device.processes) return false;
     Bytes used;
     for (const ProcessSample& process : *device.processes) {
-      if (may_belong(lease, process)) used += process.used.value_or(Bytes{});
+      if (may_belong(lease, leftovers, process)) used += process.used.value_or(Bytes{});
     }
     return used > part->budget;
   });
@@ -98,7 +101,7 @@ void AboveBudget::sampled(const Observations& observations, const Sample& sample
   last_ = sample.asked_at;
   std::map<LeaseId, Instant> since;
   for (const auto& [id, lease] : observations.journal.leases()) {
-    if (!lease.holds() || !is_above(lease, sample)) continue;
+    if (!lease.holds() || !is_above(lease, observations.of(id).leftovers, sample)) continue;
     const auto before = since_.find(id);
     since[id] = before == since_.end() ? sample.asked_at : before->second;
   }
