@@ -69,6 +69,10 @@ void Coordinator::Impl::settle_everything() {
   std::size_t done = 0;
   do {
     end_what_never_starts();
+    for (const LeaseId id : dependencies.take_over_sets()) {
+      const bool well = state().find(id)->set->failed == 0;
+      lifecycle.end_waiting(id, well ? EndResult::kOk : EndResult::kFailed, {});
+    }
     if (!indexes.measuring().empty()) escalation.tend_measures();
     done = effects_.size();
     if (std::exchange(dirty_, false)) scheduler.schedule();

@@ -2,7 +2,10 @@
 #include "core/dependencies.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "base/check.h"
 
 namespace berth::core {
 namespace {
@@ -15,7 +18,8 @@ bool is_told(const Lease& lease) {
 
 // Those who cancel what has yet to run want nothing after it either.
 std::string why_never_after(const LeaseView& ended, Ends ends) {
-  if (!ended.started_at) return " ended before it ran";
+  const bool ran = ended.started_at || (ended.set && ended.set->ended == ended.request.members);
+  if (!ran) return " ended before it ran";
   const bool well = ended.result == EndResult::kOk;
   if (ends == Ends::kOk && !well) {
     return " ended otherwise than well (" +
@@ -25,6 +29,12 @@ std::string why_never_after(const LeaseView& ended, Ends ends) {
 }
 
 }  // namespace
+
+const Lease* Dependencies::set_of(const Lease& lease) const {
+  if (!lease.request.member) return nullptr;
+  const Lease* set = core_->state().find(lease.request.member->set);
+  return set != nullptr && set->waiting() != nullptr ? set : nullptr;
+}
 
 bool Dependencies::waits_for_others(const Lease& lease) const {
   return std::ranges::any_of(lease.request.after, [&](const Predecessor& predecessor) {
@@ -44,7 +54,30 @@ std::string Dependencies::why_never(const Predecessor& predecessor) const {
   return why.empty() ? why : text_of(predecessor.lease) + why;
 }
 
-std::optional<Refusal> Dependencies::refuse(const Request& request) const {
+std::optional<Refusal> Dependencies::refuse_member(const SetMember& member, UserId user) const {
+  const Lease* set = core_->state().find(member.set);
+  if (set == nullptr || !set->set || set->user != user) {
+    return Refusal{RefusalCode::kNotFound, text_of(member.set) + " is no set of yours that waits"};
+  }
+  if (member.number > set->request.members || set->set->begun == set->request.members) {
+    return Refusal{RefusalCode::kWrongState,
+                   "set " + to_text(member.set) + " has " + std::to_string(set->request.members) +
+                       " members, and " + std::to_string(set->set->begun) +
+                       " of them were asked for"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Dependencies::refuse(const Request& request, UserId user) const {
+  if (request.member) {
+    if (auto refusal = refuse_member(*request.member, user)) return refusal;
+  }
+  const bool makes_no_set = request.ttl || request.member || request.wait_max;
+  if (request.members > 0 && makes_no_set) {
+    return Refusal{RefusalCode::kInvalid,
+                   "a set of jobs is no reservation and no member of another, and waits without "
+                   "bound"};
+  }
   const bool now_or_never = request.wait_max && request.wait_max->ns == 0;
   if (now_or_never && (!request.after.empty() || request.not_before)) {
     return Refusal{RefusalCode::kInvalid,
@@ -73,6 +106,11 @@ std::optional<Refusal> Dependencies::refuse(const Request& request) const {
 }
 
 void Dependencies::update(LeaseId id, const Lease* lease) {
+  if (lease != nullptr && lease->request.member) sets_[id] = lease->request.member->set;
+  if (const auto member = sets_.find(id); lease == nullptr && member != sets_.end()) {
+    touched_.insert(member->second);
+    sets_.erase(member);
+  }
   const bool waits = lease != nullptr && lease->waiting() != nullptr;
   if (waits && is_told(*lease) && !known_.contains(id)) note(id, *lease);
   if (!waits && known_.contains(id)) forget(id);
@@ -126,6 +164,18 @@ bool Dependencies::tend(LeaseId id) {
   core_->changed();
   core_->look_again();
   return true;
+}
+
+std::vector<LeaseId> Dependencies::take_over_sets() {
+  std::set<LeaseId> touched = std::exchange(touched_, {});
+  std::vector<LeaseId> over;
+  std::ranges::copy_if(touched, std::back_inserter(over), [&](LeaseId id) {
+    const Lease* set = core_->state().find(id);
+    if (set == nullptr || !set->set) return false;
+    CHECK(set->set->ended <= set->set->begun && set->set->begun <= set->request.members);
+    return set->set->ended == set->request.members;
+  });
+  return over;
 }
 
 std::vector<Dependencies::Broken> Dependencies::take_broken() {

@@ -25,10 +25,18 @@ class Dependencies {
   // Of a lease that waits.
   bool waits_for_others(const Lease& lease) const;
   bool is_early(const Lease& lease) const;
-  bool is_free(const Lease& lease) const { return !waits_for_others(lease) && !is_early(lease); }
+  /// A set is granted nothing, and a member waits for what its set waits for.
+  bool is_free(const Lease& lease) const {
+    const Lease* set = set_of(lease);
+    const bool set_waits =
+        set != nullptr && (set->waiting()->hold || waits_for_others(*set) || is_early(*set));
+    return !lease.set && !set_waits && !waits_for_others(lease) && !is_early(lease);
+  }
+  /// Null: it is no member, or of none that waits.
+  const Lease* set_of(const Lease& lease) const;
 
   /// Why such a request can never start. Absent: it may.
-  std::optional<Refusal> refuse(const Request& request) const;
+  std::optional<Refusal> refuse(const Request& request, UserId user) const;
 
   /// As derive() has it. Null: it has ended.
   void update(LeaseId id, const Lease* lease);
@@ -42,8 +50,11 @@ class Dependencies {
   };
   /// Dependants that can never start, because of what has ended since the last call.
   std::vector<Broken> take_broken();
+  /// Sets whose last member has ended since the last call.
+  std::vector<LeaseId> take_over_sets();
 
  private:
+  std::optional<Refusal> refuse_member(const SetMember& member, UserId user) const;
   void note(LeaseId id, const Lease& lease);
   void forget(LeaseId id);
   std::string why_never(const Predecessor& predecessor) const;
@@ -53,6 +64,8 @@ class Dependencies {
   std::map<LeaseId, Instant> starts_;                // Those that are early, by their own number.
   std::map<LeaseId, std::vector<LeaseId>> known_;    // Their predecessors.
   std::vector<LeaseId> ended_;                       // Predecessors, and not looked at yet.
+  std::map<LeaseId, LeaseId> sets_;                  // By member.
+  std::set<LeaseId> touched_;                        // Sets of which a member has ended.
 };
 
 }  // namespace berth::core

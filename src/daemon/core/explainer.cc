@@ -238,9 +238,12 @@ Instant Explainer::when_user_has_room(const Lease& lease, Instant at) const {
 WhyView::Reason Explainer::reason_of(const Lease& lease, const WhyView& view) const {
   using Reason = WhyView::Reason;
   if (!core_->may_grant()) return Reason::kStopped;
+  if (lease.set && !lease.waiting()->hold) return Reason::kMembers;
   if (!presence_->is_connected(lease.id)) return Reason::kNotReconnected;
   if (lease.waiting()->parked_since) return Reason::kParked;
-  if (lease.waiting()->hold) return Reason::kOnHold;
+  const Lease* set = dependencies_->set_of(lease);
+  if (lease.waiting()->hold || (set != nullptr && set->waiting()->hold)) return Reason::kOnHold;
+  if (set != nullptr && dependencies_->waits_for_others(*set)) return Reason::kAfter;
   if (dependencies_->waits_for_others(lease)) return Reason::kAfter;
   if (dependencies_->is_early(lease)) return Reason::kNotBefore;
   if (lowered_limit(lease)) return Reason::kAboveLimit;

@@ -2,8 +2,10 @@
 #include "core/lifecycle.h"
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/quantity.h"
@@ -127,25 +129,31 @@ void Lifecycle::on(const Release& event) {
     return;
   }
   core_->answer(event.token, id);
+  release(id, by, {.ends_them = ends_them, .detaches = detaches});
+}
+
+void Lifecycle::release(LeaseId id, std::optional<UserId> by, ReleaseWay way) {
+  const Lease* lease = core_->state().find(id);
+  const Held* held = lease->held();
   if (lease->waiting() != nullptr || (held != nullptr && !held->claimed)) {
     end_waiting(id, EndResult::kCancelled,
                 {{RefusalCode::kWrongState, text_of(id) + " was cancelled while it waited"}}, by);
-  } else if (held != nullptr && ends_them) {
+  } else if (held != nullptr && way.ends_them) {
     const bool has_processes = held->has_processes();
     revoke(id, EndResult::kCancelled, by);
     if (!has_processes) start_releasing(id, EndResult::kCancelled, by);
   } else if (held != nullptr) {
     requeuing_->drop(id, "it was released");
     start_releasing(id,
-                    detaches              ? EndResult::kDetached
+                    way.detaches          ? EndResult::kDetached
                     : held->command_ended ? result_of(*held)
                                           : EndResult::kOk,
                     by);
-    if (detaches) core_->notify(id, LeaseEvent::kDetached);
+    if (way.detaches) core_->notify(id, LeaseEvent::kDetached);
   } else if (lease->releasing()->was.requeue) {
     requeuing_->drop(id, "it was told to end", EndResult::kCancelled);
     finish_if_free(id);
-  } else if (ends_them) {
+  } else if (way.ends_them) {
     const Held& was = lease->releasing()->was;
     if (!was.revoked && was.has_processes()) {
       const Instant kill_at = core_->now().instant + limits::kKillAfter;
@@ -347,16 +355,22 @@ void Lifecycle::finish_if_free(LeaseId id) {
 void Lifecycle::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
                             std::optional<UserId> by) {
   answer_exit(id);
+  const bool is_set = core_->state().find(id)->set.has_value();
   attribution_->leave_to_unmanaged(id);
   core_->decide(id, LeaseEnded{.id = id, .result = result, .by = by});
   core_->notify(id, LeaseEvent::kEnded, std::move(refusal));
+  if (is_set) cancel_members(id, by);
 }
 
-// Another process may be on its way to take up what was offered.
-void Lifecycle::leave_queued(LeaseId id) {
-  presence_->disconnected(id);
-  core_->derive(id);
-  core_->look_again();
+// The youngest first: none takes the place of another meanwhile.
+void Lifecycle::cancel_members(LeaseId set, std::optional<UserId> by) {
+  std::vector<LeaseId> members;
+  for (const auto& [id, lease] : core_->state().leases()) {
+    if (lease.request.member && lease.request.member->set == set) members.push_back(id);
+  }
+  for (const LeaseId id : members | std::views::reverse) {
+    release(id, by, {.ends_them = true, .detaches = false});
+  }
 }
 
 void Lifecycle::lapse(LeaseId id, bool parked) {

@@ -60,8 +60,6 @@ class Lifecycle {
                    std::optional<UserId> by = {});
   /// The offer was not taken up: the request is back in its place.
   void lapse(LeaseId id, bool parked);
-  /// A job stays when its requester leaves, and so does what it was offered.
-  void leave_queued(LeaseId id);
   /// If its memory is free and all that is to be told was: it is over, or waits again.
   void finish_if_free(LeaseId id);
   /// What a sample says of those that end.
@@ -85,6 +83,12 @@ class Lifecycle {
   void forget_run(LeaseId id);
 
  private:
+  struct ReleaseWay {
+    bool ends_them = false;  // Its programs.
+    bool detaches = false;   // They go on without it.
+  };
+  void release(LeaseId id, std::optional<UserId> by, ReleaseWay way);
+  void cancel_members(LeaseId set, std::optional<UserId> by);
   struct OfLease {
     std::vector<Process> watched;      // Each once, in order.
     bool killed = false;               // SIGKILL was sent.

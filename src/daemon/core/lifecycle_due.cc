@@ -114,8 +114,8 @@ void Lifecycle::tend_held(const Lease& lease, const Held& held) {
   const std::optional<Instant> stopped_by = held.stopped_by();
   const std::optional<Instant> awaited_since = confirmations_->end_awaited_since(id);
   if (!held.claimed && lease.job) {
+    presence_->disconnected(id);  // Nobody came for what was offered.
     lapse(id, false);
-    leave_queued(id);
   } else if (!held.claimed) {
     lapse(id, true);
     core_->notify(id, LeaseEvent::kParked);

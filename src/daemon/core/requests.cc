@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/check.h"
 #include "core/limits.h"
 
 namespace berth::core {
@@ -16,7 +17,7 @@ void Requests::on(const Submit& event) {
   if (std::optional<Refusal> refusal = admission_->refuse(request, event.actor)) {
     return core_->refuse(event.token, *std::move(refusal));
   }
-  if (std::optional<Refusal> refusal = dependencies_->refuse(request)) {
+  if (std::optional<Refusal> refusal = dependencies_->refuse(request, event.actor.user)) {
     return core_->refuse(event.token, *std::move(refusal));
   }
   const bool no_wait = request.wait_max && request.wait_max->ns == 0;
@@ -155,8 +156,17 @@ void Requests::on(const Hold& event) {
   if (lease->waiting() == nullptr) lifecycle_->lapse(id, false);
   if (lease->waiting()->hold.has_value() == event.body.off) {
     core_->decide(id, RequestOnHold{id, !event.body.off, event.actor.user});
+    core_->look_again(lease->set.has_value());  // Its members may be granted, or not.
   }
   core_->answer(event.token, id);
+}
+
+// A job stays, and so does what it was offered: another process may be on its way to take it up.
+void Requests::leave(const Lease& job) {
+  CHECK(job.job && (job.waiting() != nullptr || !job.held()->claimed));
+  presence_->disconnected(job.id);
+  core_->derive(job.id);
+  core_->look_again();
 }
 
 void Requests::on(const RequesterGone& event) {
@@ -164,7 +174,7 @@ void Requests::on(const RequesterGone& event) {
   if (lease == nullptr) return;
   const bool offered = lease->held() != nullptr && !lease->held()->claimed;
   if (lease->waiting() != nullptr || offered) {
-    if (lease->job) return lifecycle_->leave_queued(event.lease);
+    if (lease->job) return leave(*lease);
     lifecycle_->end_waiting(event.lease, EndResult::kCancelled, {});
   } else if (lease->granted()->is_being_stopped()) {
     lifecycle_->nobody_starts_it_again(event.lease);

@@ -45,6 +45,8 @@ class Requests {
   void forget(LeaseId id) { unchecked_.erase(id); }
 
  private:
+  void leave(const Lease& job);
+
   Ref<Decider> core_;
   Ref<const Ledger> ledger_;
   Ref<const Devices> devices_;

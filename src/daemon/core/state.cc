@@ -92,6 +92,7 @@ struct State::Applier {
                                         .measures = {},
                                         .waited_before = {},
                                         .state = Waiting{}});
+    self.begin_member(*lease(fact.id));
     self.by_handle_[fact.handle] = fact.id;
     self.next_id_ = std::max(self.next_id_, fact.id.value + 1);
     return true;
@@ -396,6 +397,7 @@ struct State::Applier {
     Lease* found = lease(fact.id);
     if (found == nullptr) return false;
     if (found->held()) self.charge_share(*found, record.at, -1);
+    if (found->request.member) self.end_member(*found->request.member, fact.result);
     self.learn(*found, fact);
     self.end(fact, record);
     return true;

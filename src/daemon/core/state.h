@@ -150,6 +150,7 @@ struct Lease {
   std::uint32_t restarts = 0;
   Duration waited_before;  // Before it was requeued the last time.
   bool job = false;        // It stays when its requester leaves.
+  std::optional<SetProgress> set = {};
   std::variant<Waiting, Held, Releasing> state;
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&state); }
@@ -211,6 +212,8 @@ class State {
   void keep_ended(LeaseView view);
   void end(const LeaseEnded& fact, const Record& record);
   void queue_again(Lease& job, Duration waited, Instant at);
+  void begin_member(Lease& lease);
+  void end_member(const SetMember& member, EndResult result);
 
   std::map<LeaseId, Lease> leases_;
   std::map<Handle, LeaseId> by_handle_;  // Of these.

@@ -55,6 +55,25 @@ void State::queue_again(Lease& job, Duration waited, Instant at) {
   job.state = std::move(waiting);
 }
 
+// A member has the place of its set in the queue, however late it is asked for.
+void State::begin_member(Lease& lease) {
+  if (lease.request.members > 0) lease.set = SetProgress{};
+  if (!lease.request.member) return;
+  const auto set = leases_.find(lease.request.member->set);
+  if (set == leases_.end() || !set->second.set) return;
+  if (set->second.set->begun < set->second.request.members) ++set->second.set->begun;
+  lease.queued_at = set->second.queued_at;
+  lease.queued_sequence = set->second.queued_sequence;
+}
+
+void State::end_member(const SetMember& member, EndResult result) {
+  const auto set = leases_.find(member.set);
+  if (set == leases_.end() || !set->second.set) return;
+  if (set->second.set->ended == set->second.set->begun) return;
+  ++set->second.set->ended;
+  if (result != EndResult::kOk) ++set->second.set->failed;
+}
+
 void State::end(const LeaseEnded& fact, const Record& record) {
   const auto found = leases_.find(fact.id);
   LeaseView view = survivor_view(found->second);

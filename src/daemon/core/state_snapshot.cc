@@ -87,6 +87,7 @@ std::optional<Lease> restored_lease(const LeaseRestored& fact) {
       .restarts = view.restarts,
       .waited_before = fact.waited_before,
       .job = view.job,
+      .set = view.set,
       .state = Waiting{
           .parked_since = fact.parked_since, .hold = view.hold, .passed_since = fact.passed_since}};
   if (view.state != LeaseState::kWaiting) {
@@ -116,6 +117,7 @@ LeaseView survivor_view(const Lease& lease) {
   view.measures = lease.measures.taken();
   view.restarts = lease.restarts;
   view.job = lease.job;
+  view.set = lease.set;
   view.flags.checkpointing = lease.checkpoints.asked.has_value();
   if (const Waiting* waiting = lease.waiting()) {
     view.flags.parked = waiting->parked_since.has_value();

@@ -5,12 +5,22 @@
 #include <string>
 #include <utility>
 
+#include "base/number.h"
 #include "core/backfill.h"
 
 namespace berth::core {
 namespace {
 
 constexpr std::size_t kPrefixMin = 3;
+
+// "17.3"
+std::optional<SetMember> parse_member(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto set = parse_number<std::uint64_t>(text.substr(0, dot));
+  const auto number = parse_number<std::uint32_t>(text.substr(dot + 1));
+  return set && number ? std::optional(SetMember{{*set}, *number}) : std::nullopt;
+}
 
 }  // namespace
 
@@ -107,6 +117,18 @@ std::optional<LeaseId> Views::find(Handle handle) const {
   return found == ended.end() ? std::nullopt : std::optional(found->id);
 }
 
+// Where one was asked for again, the last.
+std::optional<LeaseId> Views::find(SetMember member) const {
+  for (const auto& [id, lease] : core_->state().leases()) {
+    if (lease.request.member == member) return id;
+  }
+  const auto& ended = core_->state().ended();
+  const auto found = std::find_if(ended.rbegin(), ended.rend(), [&](const LeaseView& view) {
+    return view.request.member == member;
+  });
+  return found == ended.rend() ? std::nullopt : std::optional(found->id);
+}
+
 // A whole match beats prefixes, and live leases beat ended ones. Of several live ones with one name
 // one's own is meant, an admin's are everybody's; of ended ones with one name the youngest.
 std::variant<LeaseId, Refusal> Views::find(std::string_view text, Actor actor) const {
@@ -114,6 +136,10 @@ std::variant<LeaseId, Refusal> Views::find(std::string_view text, Actor actor) c
                "there is no lease '" + std::string(text) + "' (berth ps -a lists them)"};
   const bool number =
       !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (const std::optional<SetMember> member = parse_member(text)) {
+    const std::optional<LeaseId> id = find(*member);
+    return id ? std::variant<LeaseId, Refusal>(*id) : none;
+  }
   if (number) {
     if (text.size() > 18) return none;
     const LeaseId id{std::stoull(std::string(text))};

@@ -50,6 +50,7 @@ class Views {
   /// As Coordinator::find().
   std::variant<LeaseId, Refusal> find(std::string_view text, Actor actor) const;
   std::optional<LeaseId> find(Handle handle) const;
+  std::optional<LeaseId> find(SetMember member) const;
   /// Why one that was granted is suspended or frozen: who wanted it or for whom it left.
   std::optional<Halt> halt_of(const Lease& lease, Now at) const;
   /// When it is expected to end; never, if nothing is known.

@@ -186,6 +186,20 @@ constexpr auto fields_of(Is<Progress> auto*) {
       field("time", &Progress::at, "When it said so."));
 }
 
+/// How far a set has come.
+struct SetProgress {
+  std::uint32_t begun = 0;   // Members that were asked for.
+  std::uint32_t ended = 0;   // Of these.
+  std::uint32_t failed = 0;  // Of these: otherwise than well.
+  friend bool operator==(const SetProgress&, const SetProgress&) = default;
+};
+constexpr auto fields_of(Is<SetProgress> auto*) {
+  return fields({"SetProgress", "How far a set has come."},
+                field("begun", &SetProgress::begun, "Members that were asked for."),
+                field("ended", &SetProgress::ended, "Of these, those that have ended."),
+                field("failed", &SetProgress::failed, "Of these, those that did not end well."));
+}
+
 struct LeaseView {
   LeaseId id;
   Handle handle;
@@ -218,6 +232,7 @@ struct LeaseView {
   std::optional<Pause> pause = {};
   std::optional<OnHold> hold = {};
   bool job = false;
+  std::optional<SetProgress> set = {};
   std::optional<Halt> halt = {};
   std::optional<UserId> moved_by = {};  // On the way to other devices, until it runs there.
   std::optional<UserId> ended_by = {};  // Who released or cancelled it; absent: nobody did.
@@ -292,6 +307,8 @@ constexpr auto lease_state() {
            "was asked to stop it, it does, it is stopped and its memory not free yet. Null: it is "
            "not on that way."),
       field("job", &L::job, "It stays when its requester leaves: a job of `berth submit`.")
+          .left_out(side::kJournal),
+      field("set", &L::set, "Of a set of jobs, how far it has come; else null.")
           .left_out(side::kJournal),
       kept("exit", &L::exit),
       computed("exit_code", "Of the command, if it exited by itself.", exit_code,

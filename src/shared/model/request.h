@@ -73,6 +73,19 @@ constexpr auto fields_of(Is<Predecessor> auto*) {
                 field("ends", &Predecessor::ends, "How it has to end; any if nothing is said."));
 }
 
+/// Of a set of jobs, one.
+struct SetMember {
+  LeaseId set;
+  std::uint32_t number = 0;  // From 1.
+  friend bool operator==(const SetMember&, const SetMember&) = default;
+};
+constexpr auto fields_of(Is<SetMember> auto*) {
+  return fields(
+      {"SetMember", "Which one of a set a lease is."},
+      field("set", &SetMember::set, "The number of the set.").required().from(1),
+      field("number", &SetMember::number, "Of the member; the first is 1.").required().from(1));
+}
+
 /// An index in PCI order, or an identity.
 using DeviceName = std::variant<std::uint32_t, DeviceId>;
 
@@ -98,6 +111,8 @@ struct Request {
   bool learned = false;    // As much as earlier runs of the command used, where that is known.
   std::vector<Predecessor> after;  // All of them have to end before it starts.
   std::optional<UnixMs> not_before;
+  std::uint32_t members = 0;  // Of a set: it is granted nothing itself. 0: it is none.
+  std::optional<SetMember> member;
   std::vector<LeaseId> ancestors;  // Live leases that it is asked for inside of (--new-lease).
   std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.
   /// It may be stopped, within this time, to wait in the queue and be started again.
@@ -106,6 +121,7 @@ struct Request {
 inline constexpr std::string_view kAsAsked = "As asked for.";
 // The coordinator's bounds are lower, its messages better.
 inline constexpr std::size_t kRequestListMax = 256;
+inline constexpr std::uint32_t kSetMembersMax = 100'000;
 /// Whose it is, what it asks for, and for how long.
 constexpr auto request_terms() {
   return fields(
@@ -192,7 +208,16 @@ constexpr auto request_ways() {
           .shown(kAsAsked),
       field("not_before", &Request::not_before, "It does not start before this.")
           .left_out(side::kJournal)
-          .shown(kAsAsked));
+          .shown(kAsAsked),
+      field("members", &Request::members,
+            "It is a set of so many jobs, each of which is asked for by itself, as a member of it. "
+            "It is granted nothing, and ends when all of them have.")
+          .left_out(side::kJournal)
+          .to(kSetMembersMax)
+          .shown(kAsAsked),
+      field("member", &Request::member, "Of a set that waits: it takes the place of that.")
+          .left_out(side::kJournal)
+          .shown("Of which set it is one."));
 }
 constexpr auto fields_of(Is<Request> auto*) {
   return request_terms() + request_ways();

@@ -289,6 +289,7 @@ struct WhyView {
     kParked,          // Its own requester has set it aside.
     kAfter,           // Leases that it is to start after have not ended.
     kNotBefore,       // It is to start later.
+    kMembers,         // It is a set: its members wait and run.
     kOnHold,          // A user keeps it from being granted.
     kNotReconnected,  // Its requester has not come back since the restart.
     kClaim,           // Offered to it; it has not taken it up yet.
@@ -335,6 +336,7 @@ constexpr auto words_of(WhyView::Reason) {
                                       {kParked, "parked"},
                                       {kAfter, "after"},
                                       {kNotBefore, "not_before"},
+                                      {kMembers, "members"},
                                       {kOnHold, "on_hold"},
                                       {kNotReconnected, "not_reconnected"},
                                       {kClaim, "claim"},
