@@ -84,11 +84,26 @@ bool Log::copy() {
   return true;
 }
 
-/// A number needs no daemon: the logs are ours.
-std::optional<LeaseId> find_job(const LogsOptions& logs, const jobs::JobFolder& folder,
-                                DaemonSession& session) {
-  const auto number = parse_number<std::uint64_t>(logs.word);
-  if (number && folder.has({*number})) return LeaseId{*number};
+struct Found {
+  jobs::JobFolder folder;
+  LeaseId id;
+};
+
+/// A number, of a job or of a member ("17.3"), needs no daemon: the logs are ours.
+std::optional<Found> by_number(const std::string& word, const jobs::JobFolder& folder) {
+  const std::size_t dot = word.find('.');
+  const auto number = parse_number<std::uint64_t>(word.substr(0, dot));
+  if (!number || !folder.has({*number})) return std::nullopt;
+  if (dot == std::string::npos) return Found{folder, {*number}};
+  const auto member = parse_number<std::uint64_t>(word.substr(dot + 1));
+  const jobs::JobFolder members = folder.members_of({*number});
+  if (!member || !members.has({*member})) return std::nullopt;
+  return Found{members, {*member}};
+}
+
+std::optional<Found> find_job(const LogsOptions& logs, const jobs::JobFolder& folder,
+                              DaemonSession& session) {
+  if (auto found = by_number(logs.word, folder)) return found;
   if (!session.open()) return std::nullopt;
   const auto leases = select_leases(session, {logs.word});
   if (!leases) return std::nullopt;
@@ -97,9 +112,12 @@ std::optional<LeaseId> find_job(const LogsOptions& logs, const jobs::JobFolder& 
                                        " leases, and not one");
     return std::nullopt;
   }
-  const LeaseId id = leases->front().id;
-  if (folder.has(id)) return id;
-  session.fail(ExitCode::kNoInput, "lease " + to_text(id) +
+  const LeaseView& lease = leases->front();
+  const std::optional<SetMember>& member = lease.request.member;
+  const std::string name =
+      member ? to_text(member->set) + "." + std::to_string(member->number) : to_text(lease.id);
+  if (auto found = by_number(name, folder)) return found;
+  session.fail(ExitCode::kNoInput, "lease " + to_text(lease.id) +
                                        " is no job of yours, so nothing that it printed was kept "
                                        "(berth submit makes jobs)");
   return std::nullopt;
@@ -109,8 +127,8 @@ int show(const jobs::JobFolder& folder, LeaseId id, const LogsOptions& logs,
          Invocation& invocation) {
   const std::uint32_t begun = folder.attempts(id);
   if (logs.attempt && (*logs.attempt == 0 || *logs.attempt > begun)) {
-    return invocation.fail(ExitCode::kNoInput,
-                           "job " + to_text(id) + " has " + std::to_string(begun) + " attempts");
+    return invocation.fail(ExitCode::kNoInput, "job " + folder.name_of(id) + " has " +
+                                                   std::to_string(begun) + " attempts");
   }
   std::uint32_t attempt = logs.attempt.value_or(std::max(begun, 1U));
   bool told = false;
@@ -132,16 +150,16 @@ int show(const jobs::JobFolder& folder, LeaseId id, const LogsOptions& logs,
     }
     if (result || !logs.follow) {
       if (begun == 0 && last == 0) {
-        complain("berth: job " + to_text(id) +
+        complain("berth: job " + folder.name_of(id) +
                  (result ? " was never started\n" : " has not been started yet\n"));
       }
       if (result && !result->trouble.empty()) {
-        complain("berth: job " + to_text(id) + ": " + result->trouble + "\n");
+        complain("berth: job " + folder.name_of(id) + ": " + result->trouble + "\n");
       }
       return to_status(ExitCode::kOk);
     }
     if (last == 0 && !std::exchange(told, true)) {
-      complain("berth: job " + to_text(id) + " has not been started yet; waiting for it\n");
+      complain("berth: job " + folder.name_of(id) + " has not been started yet; waiting for it\n");
     }
     ::poll(nullptr, 0, kLookEveryMs);
   }
@@ -164,8 +182,16 @@ int run_logs(Invocation& invocation) {
   const Result<jobs::JobFolder> folder = jobs::JobFolder::find(os::read_environment());
   if (!folder.ok()) return invocation.fail(folder.error());
   DaemonSession session(invocation);
-  const std::optional<LeaseId> id = find_job(logs, *folder, session);
-  return id ? show(*folder, *id, logs, invocation) : session.status();
+  const std::optional<Found> found = find_job(logs, *folder, session);
+  if (!found) return session.status();
+  const Result<jobs::Job> job = found->folder.read(found->id);
+  if (job.ok() && job->members > 0) {
+    const std::string name = found->folder.name_of(found->id);
+    return invocation.usage_error("job " + name + " is a set of " + std::to_string(job->members) +
+                                  ": name one of them, " + name + ".1 to " + name + "." +
+                                  std::to_string(job->members));
+  }
+  return show(found->folder, found->id, logs, invocation);
 }
 
 }  // namespace berth::cli

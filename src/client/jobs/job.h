@@ -22,11 +22,13 @@ inline constexpr std::uint32_t kJobVersion = 1;
 
 struct Job {
   std::uint32_t version = kJobVersion;
-  LeaseId id;
+  LeaseId id;  // Of a member of a set, its number in that.
   Handle handle;
   std::string directory;  // Where its command is started.
   std::uint32_t umask = 022;
   UnixMs submitted;
+  std::uint32_t members = 0;      // Of a set; 0: it is none.
+  std::uint32_t running_max = 0;  // Of these at once; 0: as many as there is room for.
   friend bool operator==(const Job&, const Job&) = default;
 };
 constexpr auto fields_of(Is<Job> auto*) {
@@ -34,7 +36,8 @@ constexpr auto fields_of(Is<Job> auto*) {
                 field("id", &Job::id).required(side::kAnswer),
                 field("handle", &Job::handle).required(side::kAnswer),
                 field("directory", &Job::directory).required(side::kAnswer),
-                field("umask", &Job::umask), field("submitted", &Job::submitted));
+                field("umask", &Job::umask), field("submitted", &Job::submitted),
+                field("members", &Job::members), field("running_max", &Job::running_max));
 }
 std::string encode_job(const Job& job);
 /// kVersion: of a newer program, and left alone; kCorrupt: it makes no sense.

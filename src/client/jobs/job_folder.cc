@@ -2,8 +2,9 @@
 // Note [Files of a job]: each has a directory named by its number, 0700, whose files are 0600:
 // `job` (what it is), `arguments` and `environment` (strings that each end with a NUL; the
 // environment is taken away when no attempt is left), N.status and N.log of its attempts, `latest`,
-// a link to the last of these logs, and `result` once it is over. A job appears whole: its
-// directory is made under another name and renamed.
+// a link to the last of these logs, and `result` once it is over. Of a set there are `members` (a
+// line of each) and `request` beside these, and in directories of their numbers the members. A job
+// appears whole: its directory is made under another name and renamed.
 #include "jobs/job_folder.h"
 
 #include <fcntl.h>
@@ -27,6 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kJobMax = 64 * 1024;
 constexpr std::size_t kStringsMax = 4 * 1024 * 1024;  // As much as a program can be started with.
+constexpr std::size_t kLinesMax = 64 * 1024 * 1024;   // Of all members.
 constexpr unsigned kPrivate = 0600;
 
 std::string join(const std::string& folder, const std::string& name) {
@@ -54,25 +56,31 @@ Status JobFolder::make() const {
   return os::make_private_directory(path_);
 }
 
-Status JobFolder::add(const Job& job, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment) const {
+Status JobFolder::add(const Job& job, const Content& content) const {
   TRY_STATUS(make());
   const std::string made = join(path_, "new-" + to_text(job.id));
   remove_all(made);  // Of one who was killed; a number is nobody else's.
   TRY_STATUS(os::make_private_directory(made));
-  const auto write = [&](const char* name, const std::string& text) -> Status {
-    TRY_STATUS(os::write_new_file(join(made, name), text, kPrivate));
-    return os::sync_file(join(made, name));
+  const auto write = [&](const char* name, const std::string& text) {
+    return os::write_new_file(join(made, name), text, kPrivate);
   };
   Status written = write("job", encode_job(job));
-  if (written.ok()) written = write("arguments", join_strings(arguments));
-  if (written.ok()) written = write("environment", join_strings(environment));
-  if (written.ok()) written = os::sync_file(made);
+  if (written.ok()) written = write("arguments", join_strings(content.arguments));
+  if (written.ok()) written = write("environment", join_strings(content.environment));
+  if (written.ok() && job.members > 0) written = write("members", join_strings(content.lines));
+  if (written.ok() && job.members > 0) written = write("request", content.request);
   if (written.ok()) written = os::move_file(made, path_of(job.id));
-  if (!written.ok()) {
-    remove_all(made);
-    return written;
+  if (!written.ok()) remove_all(made);
+  return written;
+}
+
+Status JobFolder::sync(LeaseId id) const {
+  for (const char* name : {"job", "arguments", "environment", "members", "request"}) {
+    const Status synced = os::sync_file(join(path_of(id), name));
+    // Not each job has each of them, and the environment of one that is over is taken away.
+    if (!synced.ok() && synced.error().code != Errc::kNotFound) return synced;
   }
+  TRY_STATUS(os::sync_file(path_of(id)));
   return os::sync_file(path_);
 }
 
@@ -95,7 +103,8 @@ bool JobFolder::has(LeaseId id) const {
 Result<Job> JobFolder::read(LeaseId id) const {
   TRY(text, os::read_private_file(join(path_of(id), "job"), kJobMax));
   TRY(job, decode_job(text));
-  if (job.id != id) return Error{Errc::kCorrupt, path_of(id) + " is of another job"};
+  if (job.members > kSetMembersMax || job.id != id)
+    return Error{Errc::kCorrupt, path_of(id) + " is of another job"};
   return job;
 }
 
@@ -105,6 +114,15 @@ Result<std::vector<std::string>> JobFolder::arguments(LeaseId id) const {
 
 Result<std::vector<std::string>> JobFolder::environment(LeaseId id) const {
   return read_strings(join(path_of(id), "environment"));
+}
+
+Result<std::vector<std::string>> JobFolder::lines(LeaseId id) const {
+  TRY(text, os::read_private_file(join(path_of(id), "members"), kLinesMax));
+  return split_strings(text);
+}
+
+Result<std::string> JobFolder::request(LeaseId id) const {
+  return os::read_private_file(join(path_of(id), "request"), kJobMax);
 }
 
 std::optional<JobResult> JobFolder::result(LeaseId id) const {
@@ -129,7 +147,7 @@ std::optional<UnixMs> JobFolder::finished_at(LeaseId id) const {
 
 // Renamed first, so that half of a job is never found.
 Status JobFolder::remove(LeaseId id) const {
-  if (!result(id)) return Error{Errc::kConflict, "job " + to_text(id) + " is not over"};
+  if (!result(id)) return Error{Errc::kConflict, "job " + name_of(id) + " is not over"};
   const std::string gone = join(path_, "old-" + to_text(id));
   remove_all(gone);
   TRY_STATUS(os::move_file(path_of(id), gone));

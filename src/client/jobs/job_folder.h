@@ -19,7 +19,8 @@ class JobFolder {
  public:
   /// Of this user and machine, simulated or real. Nothing is made.
   static Result<JobFolder> find(const os::Environment& env);
-  explicit JobFolder(std::string path) : path_(std::move(path)) {}
+  explicit JobFolder(std::string path, std::string prefix = {})
+      : path_(std::move(path)), prefix_(std::move(prefix)) {}
   /// Makes it, private.
   Status make() const;
 
@@ -27,15 +28,31 @@ class JobFolder {
   std::string path_of(LeaseId id) const { return path_ + "/" + to_text(id); }
   std::string lock() const { return path_ + "/keeper.lock"; }
 
-  /// On disk when this returns, and found by its keeper from then on.
-  Status add(const Job& job, const std::vector<std::string>& arguments,
-             const std::vector<std::string>& environment) const;
+  /// The members of a set, by their numbers in it.
+  JobFolder members_of(LeaseId set) const { return JobFolder(path_of(set), to_text(set) + "."); }
+  /// As people name it: "17", "17.3".
+  std::string name_of(LeaseId id) const { return prefix_ + to_text(id); }
+
+  /// What a job is started with.
+  struct Content {
+    std::vector<std::string> arguments;
+    std::vector<std::string> environment;
+    // Of a set: a line of each member, and the request of one, as it is sent.
+    std::vector<std::string> lines = {};
+    std::string request = {};
+  };
+  /// Found by its keeper from then on.
+  Status add(const Job& job, const Content& content) const;
+  /// It survives a power cut when this returns. Blocks on the disk.
+  Status sync(LeaseId id) const;
   /// In order of their numbers.
   std::vector<LeaseId> list() const;
   bool has(LeaseId id) const;
   Result<Job> read(LeaseId id) const;
   Result<std::vector<std::string>> arguments(LeaseId id) const;
   Result<std::vector<std::string>> environment(LeaseId id) const;
+  Result<std::vector<std::string>> lines(LeaseId id) const;
+  Result<std::string> request(LeaseId id) const;
 
   /// Absent: it is not over.
   std::optional<JobResult> result(LeaseId id) const;
@@ -62,6 +79,7 @@ class JobFolder {
 
  private:
   std::string path_;
+  std::string prefix_;  // Of names.
 };
 
 }  // namespace berth::jobs

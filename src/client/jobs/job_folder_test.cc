@@ -31,8 +31,8 @@ class Folder : public testing::Test {
   }
   ~Folder() override { fs::remove_all(root_); }
   Status add(std::uint64_t id) {
-    return folder.add({.id = {id}, .handle = {1, id}, .directory = "/"}, {"-m", "8G", "--", "true"},
-                      {"SECRET=hush"});
+    return folder.add({.id = {id}, .handle = {1, id}, .directory = "/"},
+                      {.arguments = {"-m", "8G", "--", "true"}, .environment = {"SECRET=hush"}});
   }
   std::string root_;
   JobFolder folder{""};
@@ -48,6 +48,14 @@ TEST_F(Folder, KeepsWhatIsToBeStartedForItsOwnerAlone) {
   for (const char* name : {"job", "arguments", "environment"}) {
     EXPECT_EQ(mode_of(folder.path_of({7}) + "/" + name), 0600U) << name;
   }
+}
+
+TEST_F(Folder, IsWrittenToTheDiskAlsoWhereItIsOverMeanwhile) {
+  ASSERT_TRUE(add(7).ok());
+  EXPECT_TRUE(folder.sync({7}).ok());
+  ASSERT_TRUE(folder.finish({7}, {.result = EndResult::kOk}).ok());
+  EXPECT_TRUE(folder.sync({7}).ok());
+  EXPECT_FALSE(folder.sync({8}).ok());
 }
 
 TEST_F(Folder, ListsJobsByTheirNumbersAndNothingElse) {
@@ -88,6 +96,24 @@ TEST_F(Folder, WhatIsOverCanBeRemovedAndNothingElse) {
   EXPECT_FALSE(folder.has({7}));
   EXPECT_FALSE(fs::exists(folder.path() + "/old-7"));
   EXPECT_FALSE(folder.remove({7}).ok());
+}
+
+TEST_F(Folder, KeepsTheMembersOfASetInIt) {
+  ASSERT_TRUE(
+      folder
+          .add(
+              {.id = {7}, .handle = {1, 7}, .directory = "/", .members = 2, .running_max = 1},
+              {.arguments = {"{item}"}, .environment = {}, .lines = {"a", "b\nc"}, .request = "{}"})
+          .ok());
+  EXPECT_THAT(*folder.lines({7}), ElementsAre("a", "b\nc"));
+  EXPECT_EQ(*folder.request({7}), "{}");
+  EXPECT_EQ(folder.read({7})->members, 2U);
+  const JobFolder members = folder.members_of({7});
+  EXPECT_THAT(members.list(), ElementsAre());
+  ASSERT_TRUE(members.add({.id = {2}, .handle = {1, 8}, .directory = "/"}, {}).ok());
+  EXPECT_THAT(members.list(), ElementsAre(LeaseId{2}));
+  EXPECT_EQ(members.name_of({2}), "7.2");
+  EXPECT_THAT(folder.list(), ElementsAre(LeaseId{7}));
 }
 
 TEST_F(Folder, CountsAttempts) {

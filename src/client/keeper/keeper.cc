@@ -26,10 +26,6 @@ constexpr Duration kPauseMost = seconds(2);
 // What has no pidfd has to be asked for.
 constexpr Duration kLookEvery = seconds(1);
 
-void complain(const std::string& sentence) {
-  std::fprintf(stderr, "berth-keeper: %s\n", sentence.c_str());
-}
-
 bool is_unknown(const client::Answer& answer) {
   return wire::decode_error(answer.body).code == to_text(RefusalCode::kNotFound);
 }
@@ -39,48 +35,66 @@ bool is_unknown(const client::Answer& answer) {
 Keeper::Keeper(jobs::JobFolder folder, Ports ports)
     : folder_(std::move(folder)), ports_(std::move(ports)) {}
 
+void complain(const std::string& sentence) {
+  std::fprintf(stderr, "berth-keeper: %s\n", sentence.c_str());
+}
+
 void Keeper::run() {
   look_for_jobs();
   while (true) {
     const Instant now = os::PosixClock().now();
-    for (auto& [id, tended] : jobs_) tend(tended, now);
-    std::erase_if(jobs_,
-                  [&](const auto& entry) { return folder_.result(entry.first).has_value(); });
+    for (auto& [key, tended] : jobs_) tend(tended, now);
+    std::erase_if(jobs_, [](const auto& entry) { return entry.second.over; });
+    std::vector<LeaseId> sets;
+    for (const auto& [key, tended] : jobs_) {
+      if (may_begin_member(tended) && tended.members->not_before <= now) sets.push_back(key.second);
+    }
+    for (const LeaseId set : sets) begin_member(set, now);
     if (!wait(os::PosixClock().now())) return;
   }
 }
 
 void Keeper::look_for_jobs() {
   for (const LeaseId id : folder_.list()) {
-    if (!jobs_.contains(id) && !folder_.result(id)) take_up(id);
+    if (!jobs_.contains({{}, id}) && !folder_.result(id)) take_up(folder_, {{}, id});
   }
 }
 
-void Keeper::take_up(LeaseId id) {
-  Result<jobs::Job> job = folder_.read(id);
-  if (!job.ok()) {
-    complain("job " + to_text(id) + " is left alone: " + job.error().message);
+void Keeper::take_up(const jobs::JobFolder& folder, Key key) {
+  const LeaseId id = key.second;
+  Result<jobs::Job> job = folder.read(id);
+  Tended tended{.folder = folder, .job = job.ok() ? *job : jobs::Job{.id = id}};
+  const Status read = !job.ok()                ? Status(job.error())
+                      : tended.job.members > 0 ? read_members(tended)
+                                               : Status(Unit{});
+  if (!read.ok()) {
+    complain("job " + tended.name() + " is left alone: " + read.error().message);
     return;
   }
-  Tended tended{.job = *std::move(job)};
-  if (const std::uint32_t count = folder_.attempts(id); count > 0) {
-    tended.starter = find_starter(folder_, id, count);
+  if (const std::uint32_t count = folder.attempts(id); count > 0) {
+    tended.starter = find_starter(folder, id, count);
     tended.sight.starter_lives = tended.starter.has_value();
     if (!tended.starter) note_attempt(tended);
   }
-  jobs_.emplace(id, std::move(tended));
+  if (tended.members) {
+    const jobs::JobFolder members = folder.members_of(id);
+    for (const LeaseId number : members.list()) {
+      tended.members->next = static_cast<std::uint32_t>(number.value) + 1;
+      if (!members.result(number)) take_up(members, {id, number});
+    }
+  }
+  jobs_.emplace(key, std::move(tended));
 }
 
 void Keeper::tend(Tended& tended, Instant now) {
   if (tended.starter) look_at_starter(tended);
-  while (tended.next <= now) {
+  while (!tended.over && tended.next <= now) {
     const Next next = next_act(tended.sight);
     if (next.act == Act::kNothing) {
       tended.next = tended.starter && !tended.starter->pidfd ? now + kLookEvery : Instant::never();
       return;
     }
     act(tended, next, now);
-    if (next.act == Act::kGiveUp || next.act == Act::kFinish) return;
   }
 }
 
@@ -102,9 +116,9 @@ void Keeper::act(Tended& tended, const Next& next, Instant now) {
         static_cast<void>(client->connection().ask(
             {.route = wire::Route::kCancel, .lease = to_text(tended.job.handle)}));
       }
-      return finish(tended, next.result);
+      return finish(tended, next.result, now);
     case Act::kFinish:
-      return finish(tended, next.result);
+      return finish(tended, next.result, now);
   }
 }
 
@@ -171,14 +185,13 @@ void Keeper::receive(Tended& tended, Instant now) {
 }
 
 void Keeper::start(Tended& tended, Instant now) {
-  const LeaseId id = tended.job.id;
-  const std::uint32_t attempt = folder_.attempts(id) + 1;
-  Result<Starter> starter = start_attempt(folder_, tended.job, attempt,
+  const std::uint32_t attempt = tended.folder.attempts(tended.job.id) + 1;
+  Result<Starter> starter = start_attempt(tended.folder, tended.job, attempt,
                                           checked(tended.sight.lease).restarts, ports_.program);
   tended.sight.lease.reset();
   tended.sight.ended.reset();
   if (!starter.ok()) {
-    complain("job " + to_text(id) + ": " + starter.error().message);
+    complain("job " + tended.name() + ": " + starter.error().message);
     ++tended.sight.false_starts;
     return try_later(tended, now);
   }
@@ -194,7 +207,7 @@ void Keeper::look_at_starter(Tended& tended) {
     if (starter.is_child) {
       ::waitid(P_PIDFD, static_cast<id_t>(starter.pidfd.get()), nullptr, WEXITED);
     }
-  } else if (!has_ended(folder_, tended.job.id, starter.attempt)) {
+  } else if (!has_ended(tended.folder, tended.job.id, starter.attempt)) {
     return;
   }
   tended.starter.reset();
@@ -207,15 +220,18 @@ void Keeper::look_at_starter(Tended& tended) {
 
 void Keeper::note_attempt(Tended& tended) {
   const LeaseId id = tended.job.id;
-  tended.sight.ended = folder_.attempt(id, folder_.attempts(id));
+  tended.sight.ended = tended.folder.attempt(id, tended.folder.attempts(id));
   tended.sight.false_starts = tended.sight.ended->ran ? 0 : tended.sight.false_starts + 1;
 }
 
-void Keeper::finish(Tended& tended, const jobs::JobResult& result) {
-  const Status finished = folder_.finish(tended.job.id, result);
-  if (finished.ok()) return;
-  complain("job " + to_text(tended.job.id) + ": " + finished.error().message);
-  tended.next = os::PosixClock().now() + kPauseMost;
+// A set is over after its members: their ends are written first.
+void Keeper::finish(Tended& tended, const jobs::JobResult& result, Instant now) {
+  if (tended.members && count_members(tended.job.id).live > 0) return try_later(tended, now);
+  const Status finished = tended.folder.finish(tended.job.id, result);
+  tended.over = finished.ok();
+  if (tended.over) return;
+  complain("job " + tended.name() + ": " + finished.error().message);
+  try_later(tended, now);
 }
 
 void Keeper::try_later(Tended& tended, Instant now) {
@@ -229,8 +245,9 @@ bool Keeper::wait(Instant now) {
                                 {ports_.wake.get(), POLLIN, 0}};
   std::vector<Tended*> listening;
   Instant until = Instant::never();
-  for (auto& [id, tended] : jobs_) {
+  for (auto& [key, tended] : jobs_) {
     until = std::min(until, tended.next);
+    if (may_begin_member(tended)) until = std::min(until, tended.members->not_before);
     if (tended.starter && tended.starter->pidfd) {
       wanted.push_back({tended.starter->pidfd.get(), POLLIN, 0});
     }

@@ -4,15 +4,18 @@
 // moment. One thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "client/client.h"
 #include "jobs/job_folder.h"
 #include "keeper/next_act.h"
 #include "keeper/starter.h"
+#include "model/bodies.h"
 #include "os/signals.h"
 
 namespace berth::keeper {
@@ -31,36 +34,67 @@ class Keeper {
   void run();
 
  private:
+  /// Of a set, or 0; and the job's own number, or the member's in the set.
+  using Key = std::pair<LeaseId, LeaseId>;
+  /// Of a set: what each member is made of, and how far that has come.
+  struct Members {
+    std::vector<std::string> lines;
+    std::vector<std::string> arguments;
+    std::vector<std::string> environment;
+    RequestBody request;
+    std::uint32_t next = 1;    // The first that was not begun.
+    bool may_be_there = true;  // An earlier keeper may have asked for that one.
+    Instant not_before = {};
+  };
   struct Tended {
+    jobs::JobFolder folder;
     jobs::Job job;
     Sight sight = {};
     std::optional<client::Connection> stream = {};
     std::optional<Starter> starter = {};
+    std::optional<Members> members = {};
     Instant next = {};    // Nothing is done about it before.
     Duration pause = {};  // What it waits after the next failure.
+    bool over = false;
+    std::string name() const { return folder.name_of(job.id); }
+  };
+  struct Count {
+    std::uint32_t live = 0;
+    std::uint32_t waiting = 0;  // Of these.
   };
 
   void look_for_jobs();
-  void take_up(LeaseId id);
+  void take_up(const jobs::JobFolder& folder, Key key);
   void tend(Tended& tended, Instant now);
   void act(Tended& tended, const Next& next, Instant now);
   void ask(Tended& tended, Instant now);
   void listen(Tended& tended, Instant now);
   void start(Tended& tended, Instant now);
-  void finish(Tended& tended, const jobs::JobResult& result);
+  void finish(Tended& tended, const jobs::JobResult& result, Instant now);
   void receive(Tended& tended, Instant now);
   void look_at_starter(Tended& tended);
-  void note_attempt(Tended& tended);
-  void try_later(Tended& tended, Instant now);
+  static void note_attempt(Tended& tended);
+  static void try_later(Tended& tended, Instant now);
   bool wait(Instant now);
   /// Null: there is no daemon now.
   client::Client* daemon(Instant now);
 
+  // members.cc
+  Status read_members(Tended& set) const;
+  Count count_members(LeaseId set) const;
+  bool may_begin_member(const Tended& set) const;
+  void begin_member(LeaseId id, Instant now);
+  Result<LeaseView> find_or_ask_for(const Tended& set, Instant now);
+  Result<LeaseView> ask_for_member(const Tended& set);
+
   jobs::JobFolder folder_;
   Ports ports_;
-  std::map<LeaseId, Tended> jobs_;
+  std::map<Key, Tended> jobs_;
   std::optional<client::Client> client_;
   Instant daemon_not_before_ = {};
 };
+
+/// On stderr, which is the keeper's log.
+void complain(const std::string& sentence);
 
 }  // namespace berth::keeper

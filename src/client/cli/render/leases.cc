@@ -67,6 +67,10 @@ std::string left_of(const LeaseView& lease, const RenderContext& context) {
 }
 
 std::string vram_of(const LeaseView& lease, const RenderContext& context) {
+  if (lease.set && lease.state == LeaseState::kWaiting) {
+    return std::to_string(lease.set->ended) + " of " + std::to_string(lease.request.members) +
+           ", " + size_asked_by(lease.request) + " each";
+  }
   if (lease.state == LeaseState::kWaiting) return "asks " + size_asked_by(lease.request);
   return vram_cell({used_by(lease), peak_of(lease), granted_to(lease)}, context);
 }
@@ -307,6 +311,11 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   if (request.limit) facts.add("limit", to_text(*request.limit));
   if (!request.after.empty()) facts.add("starts when", after_text(request.after));
   if (request.not_before) facts.add("not before", moment(*request.not_before, context));
+  if (lease.set) facts.add("set", set_text(lease));
+  if (request.member) {
+    facts.add("member",
+              std::to_string(request.member->number) + " of set " + to_text(request.member->set));
+  }
   if (lease.hold) {
     facts.add("on hold", "since " + moment(lease.hold->since, context) + ", by " +
                              escape_control(context.user_name(lease.hold->by), context.charset));

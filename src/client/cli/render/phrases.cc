@@ -210,6 +210,17 @@ std::string moment(UnixMs when, const RenderContext& context) {
   return to_text(when) + " (in " + about(when, context) + ")";
 }
 
+std::string set_text(const LeaseView& set) {
+  const SetProgress progress = set.set.value_or(SetProgress{});
+  const auto number = [](std::uint32_t count) { return std::to_string(count); };
+  std::string text = "of its " + number(set.request.members) + " members " +
+                     number(progress.ended) + " have ended";
+  if (progress.failed > 0) text += " (" + number(progress.failed) + " not well)";
+  text += ", " + number(progress.begun - progress.ended) + " wait or run, and " +
+          number(set.request.members - progress.begun) + " are still to come";
+  return text;
+}
+
 std::string after_text(const std::vector<Predecessor>& predecessors) {
   std::vector<std::string> ends;
   for (const Predecessor& predecessor : predecessors) {

@@ -75,6 +75,8 @@ std::string age_text(Duration age);
 /// "2026-02-07T13:15:00.123Z (3m07s ago)", "… (in ~2 h)".
 std::string moment(UnixMs when, const RenderContext& context);
 /// "12 has ended well and 13 has ended"
+/// "of its 60 members 12 have ended (1 failed), 3 wait or run, and 45 are still to come".
+std::string set_text(const LeaseView& set);
 std::string after_text(const std::vector<Predecessor>& predecessors);
 
 /// A line below a list of a simulated GPU's; empty with a real one.

@@ -38,6 +38,7 @@ constexpr auto kReasons = std::to_array<ReasonWords>({
      "it is parked: its berth run was stopped; fg brings it back to its place"},
     {Reason::kAfter, "starts after others", ""},
     {Reason::kNotBefore, "starts later", ""},
+    {Reason::kMembers, "goes on with its members", ""},
     {Reason::kOnHold, "is on hold", ""},
     {Reason::kNotReconnected, "has not reconnected",
      "its berth run has not come back since the daemon was restarted"},
@@ -347,14 +348,20 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const RenderCon
   if (lease.state != LeaseState::kWaiting) {
     return fitted(why_it_does_not_wait(lease, why, context), context);
   }
-  std::string text = to_text(lease.id) + " " + session_of(lease, context) + " is waiting for " +
+  const std::string what = lease.set ? " is a set of " + std::to_string(lease.request.members) +
+                                           " jobs, each of which asks for "
+                                     : " is waiting for ";
+  std::string text = to_text(lease.id) + " " + session_of(lease, context) + what +
                      asked_by(lease.request) + " (" + std::string(to_text(lease.request.priority)) +
                      " priority, " + age_text(why.waited) +
                      (context.simulated ? ", simulated GPU" : "") + ").\n";
+  if (why.reason == Reason::kMembers)
+    return fitted(text + "So far: " + set_text(lease) + ".\n", context);
   text += "Not now: " + why_later(lease, why, context) + ".\n";
   const bool has_chance = why.reason != Reason::kAboveLimit && why.reason != Reason::kParked &&
                           why.reason != Reason::kOnHold && why.reason != Reason::kAfter &&
-                          why.reason != Reason::kNotBefore && why.reason != Reason::kNotReconnected;
+                          why.reason != Reason::kMembers && why.reason != Reason::kNotBefore &&
+                          why.reason != Reason::kNotReconnected;
   if (has_chance) {
     text += "First chance: " + first_chance(why, context) + ". Ahead of it: " + who_is_ahead(why) +
             ".\n";
@@ -367,8 +374,9 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const RenderCon
 std::string short_reason(const WhyView& why, const RenderContext& context) {
   std::string phrase = phrase_of(why);
   if (why.reason == Reason::kParked || why.reason == Reason::kOnHold ||
-      why.reason == Reason::kAfter || why.reason == Reason::kNotBefore ||
-      why.reason == Reason::kClaim || why.reason == Reason::kAboveLimit) {
+      why.reason == Reason::kMembers || why.reason == Reason::kAfter ||
+      why.reason == Reason::kNotBefore || why.reason == Reason::kClaim ||
+      why.reason == Reason::kAboveLimit) {
     return phrase;
   }
   if (const Holder* ending = whose_end(why)) {

@@ -69,6 +69,16 @@ void declare_job(Options& options, RunOptions& run) {
   options.add("--env-mode=MODE", store(run.environment),
               "of a job: the variables of now, or few of them", texts_of<EnvironmentMode>());
   options.add("--cwd=DIR", store(run.directory), "of a job: where it is started");
+  options.add(
+      "--each=FILE", store(run.each),
+      "a job for each line of it (- is stdin): {item} stands for the line, {NAME} for a value "
+      "where it is a JSON object");
+  options.add("--grid=NAME=A,B...", store(run.grid),
+              "a job for each combination of the values; may be repeated: {NAME} stands for one");
+  options.add("--resume=SET", store(run.resume),
+              "of --each and --grid: without those that have ended well in that set");
+  options.add("--max-running=N", store(run.running_max),
+              "of --each and --grid: no more at a time; else as many as there is room for");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/run/session.h"
 #include "cli/run/submission.h"
@@ -20,6 +21,10 @@ struct RunOptions {
   bool detach = false;  // As a job. The rest is of jobs alone:
   EnvironmentMode environment = EnvironmentMode::kSame;
   std::optional<std::string> directory = {};
+  std::optional<std::string> each = {};  // A file, or "-".
+  std::vector<std::string> grid = {};
+  std::optional<std::uint32_t> running_max = {};
+  std::optional<std::uint32_t> resume = {};  // The number of an earlier set.
 };
 void declare_run(Invocation& invocation, RunOptions& run);
 

@@ -300,12 +300,15 @@ ExitOutcome Session::tell_fit() {
 ExitOutcome Session::submit() {
   const RequestPlan& plan = checked(plan_);
   if (!plan.about_default.empty()) ports_.console.say(plan.about_default);
+  Submission submission = checked(options_.submission);
+  submission.request = {
+      .request = plan.request, .names_priority = plan.names_priority, .anchor = {}};
+  checked(plan_).request.members = static_cast<std::uint32_t>(submission.lines.size());
   QueueWait queue_wait = this->queue_wait();
   const std::variant<LeaseView, ExitOutcome> queued = queue_wait.wait_until_queued();
   if (const ExitOutcome* left = std::get_if<ExitOutcome>(&queued)) return *left;
   const auto& lease = std::get<LeaseView>(queued);
-  const Status submitted =
-      cli::submit(checked(client_), ports_.client.env, lease, checked(options_.submission));
+  const Status submitted = cli::submit(checked(client_), ports_.client.env, lease, submission);
   if (!submitted.ok()) return fail(submitted.error());
   print(to_text(lease.id) + "\n");
   return {};

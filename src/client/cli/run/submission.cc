@@ -79,11 +79,17 @@ Status submit(client::Client& client, const os::Environment& env, const LeaseVie
                       .handle = queued.handle,
                       .directory = submission.directory,
                       .umask = own_umask(),
-                      .submitted = os::PosixClock().wall()};
-  TRY_STATUS(folder.add(job, submission.arguments,
-                        environment_for_job(client::own_environment(), submission.environment)));
+                      .submitted = os::PosixClock().wall(),
+                      .members = static_cast<std::uint32_t>(submission.lines.size()),
+                      .running_max = submission.running_max};
+  TRY_STATUS(folder.add(
+      job, {.arguments = submission.arguments,
+            .environment = environment_for_job(client::own_environment(), submission.environment),
+            .lines = submission.lines,
+            .request = wire::encode(submission.request)}));
   TRY_STATUS(keep(client, queued));
-  return wake_keeper(folder);
+  TRY_STATUS(wake_keeper(folder));
+  return folder.sync(queued.id);  // It may run already; its number is told once it is on disk.
 }
 
 }  // namespace berth::cli

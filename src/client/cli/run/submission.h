@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/words.h"
 #include "client/client.h"
+#include "model/bodies.h"
 #include "model/lease.h"
 #include "os/paths.h"
 
@@ -28,6 +29,10 @@ struct Submission {
   std::vector<std::string> arguments;  // After the verb, as they were typed.
   EnvironmentMode environment = EnvironmentMode::kSame;
   std::string directory;
+  // Of a set: a line of each member, and how many of them may run at once (0: as many as fit).
+  std::vector<std::string> lines = {};
+  std::uint32_t running_max = 0;
+  RequestBody request = {};  // Of a member.
 };
 
 /// Of `all`, "NAME=value" each, what a job is started with. Of the lease that they are from inside

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Members of a set: asked for one after the other, each when the one before has been started, so
+// that of a set one waits at a time. From then on each is a job like any other.
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/checked.h"
+#include "jobs/sweep.h"
+#include "keeper/keeper.h"
+#include "wire/answers.h"
+#include "wire/error.h"
+#include "wire/request.h"
+
+namespace berth::keeper {
+namespace {
+
+constexpr Duration kAnswerWithin = seconds(10);
+constexpr Duration kAskAgainAfter = seconds(1);
+constexpr std::size_t kNameMax = 64;
+
+std::string name_of(const std::string& set, std::uint32_t number) {
+  const std::string suffix = "." + std::to_string(number);
+  return set.empty() || set.size() + suffix.size() > kNameMax ? "" : set + suffix;
+}
+
+// It had its number when it was written, and has what was asked for the set but for that.
+RequestBody body_of(const RequestBody& set, LeaseId id, std::uint32_t number) {
+  RequestBody body = set;
+  body.request.members = 0;
+  body.request.after.clear();
+  body.request.not_before.reset();
+  body.request.member = SetMember{id, number};
+  body.request.name = name_of(set.request.name, number);
+  return body;
+}
+
+Result<LeaseView> lease_in(const client::Arrival& arrival) {
+  if (const auto* answer = std::get_if<client::Answer>(&arrival)) {
+    return Error{Errc::kConflict, wire::decode_error(answer->body).message};
+  }
+  const auto* event = std::get_if<wire::SseEvent>(&arrival);
+  if (event == nullptr) return Error{Errc::kUnavailable, "the daemon told nothing"};
+  TRY(lease, wire::decode_lease(event->data));
+  return std::move(lease.view);
+}
+
+}  // namespace
+
+Status Keeper::read_members(Tended& set) const {
+  Members members;
+  TRY(lines, set.folder.lines(set.job.id));
+  TRY(arguments, set.folder.arguments(set.job.id));
+  TRY(environment, set.folder.environment(set.job.id));
+  TRY(text, set.folder.request(set.job.id));
+  TRY(request, wire::decode<RequestBody>(text));
+  if (lines.size() != set.job.members) {
+    return Error{Errc::kCorrupt, "it has " + std::to_string(lines.size()) + " members, and not " +
+                                     std::to_string(set.job.members)};
+  }
+  members.lines = std::move(lines);
+  members.arguments = std::move(arguments);
+  members.environment = std::move(environment);
+  members.request = std::move(request);
+  set.members = std::move(members);
+  return Unit{};
+}
+
+Keeper::Count Keeper::count_members(LeaseId set) const {
+  Count count;
+  for (auto at = jobs_.lower_bound({set, {}}); at != jobs_.end() && at->first.first == set; ++at) {
+    if (at->second.over) continue;
+    ++count.live;
+    if (!at->second.starter && !at->second.sight.ended) ++count.waiting;
+  }
+  return count;
+}
+
+bool Keeper::may_begin_member(const Tended& set) const {
+  if (set.over || !set.members || set.members->next > set.job.members) return false;
+  const bool waits = set.sight.lease && set.sight.lease->state == LeaseState::kWaiting;
+  if (!waits || set.sight.lease->flags.on_hold) return false;
+  const Count count = count_members(set.job.id);
+  return count.waiting == 0 && (set.job.running_max == 0 || count.live < set.job.running_max);
+}
+
+void Keeper::begin_member(LeaseId id, Instant now) {
+  Tended& set = jobs_.at({{}, id});
+  Members& members = checked(set.members);
+  const std::uint32_t number = members.next;
+  const Result<LeaseView> lease = find_or_ask_for(set, now);
+  if (!lease.ok()) {
+    members.not_before = now + kAskAgainAfter;
+    complain("job " + set.name() + "." + std::to_string(number) + ": " + lease.error().message);
+    return;
+  }
+  const std::string& line = members.lines[number - 1];
+  const Result<jobs::Parameters> parameters = jobs::parameters_of(line);
+  jobs::JobFolder::Content content;
+  for (const std::string& word : members.arguments) {
+    content.arguments.push_back(parameters.ok() ? jobs::filled_in(word, *parameters) : word);
+  }
+  content.environment = members.environment;
+  const std::vector<std::string> variables =
+      jobs::variables_of(line, parameters.ok() ? *parameters : jobs::Parameters{}, number);
+  content.environment.insert(content.environment.end(), variables.begin(), variables.end());
+  const jobs::JobFolder folder = set.folder.members_of(id);
+  Status added = folder.has({number}) ? Status(Unit{})
+                                      : folder.add({.id = {number},
+                                                    .handle = lease->handle,
+                                                    .directory = set.job.directory,
+                                                    .umask = set.job.umask,
+                                                    .submitted = lease->queued_at},
+                                                   content);
+  if (added.ok()) added = folder.sync({number});
+  if (!added.ok()) {
+    members.may_be_there = true;
+    members.not_before = now + kAskAgainAfter;
+    complain("job " + set.name() + "." + std::to_string(number) + ": " + added.error().message);
+    return;
+  }
+  ++members.next;
+  take_up(folder, {id, {number}});
+}
+
+// One that was asked for and not written down is found again by its number.
+Result<LeaseView> Keeper::find_or_ask_for(const Tended& set, Instant now) {
+  Members& members = checked(jobs_.at({{}, set.job.id}).members);
+  client::Client* client = daemon(now);
+  if (client == nullptr) return Error{Errc::kUnavailable, "there is no daemon"};
+  if (members.may_be_there) {
+    const std::string reference = set.name() + "." + std::to_string(members.next);
+    const auto answer =
+        client->connection().ask({.route = wire::Route::kLease, .lease = reference});
+    if (!answer.ok()) client_.reset();
+    if (!answer.ok()) return answer.error();
+    if (answer->ok()) {
+      TRY(lease, wire::decode_lease(answer->body));
+      return std::move(lease.view);
+    }
+    members.may_be_there = false;
+  }
+  Result<LeaseView> lease = ask_for_member(set);
+  members.may_be_there = !lease.ok();  // It may have been heard all the same.
+  return lease;
+}
+
+Result<LeaseView> Keeper::ask_for_member(const Tended& set) {
+  const Members& members = checked(set.members);
+  TRY(asking, checked(client_).another());
+  TRY_STATUS(asking.send(
+      {.route = wire::Route::kSubmit, .body = body_of(members.request, set.job.id, members.next)}));
+  TRY(arrival, asking.wait(kAnswerWithin));
+  TRY(lease, lease_in(arrival));
+  TRY(keeping, checked(client_).another());
+  TRY_STATUS(keeping.send({.route = wire::Route::kReconnect,
+                           .lease = to_text(lease.handle),
+                           .body = ReconnectBody{.restarts = lease.restarts, .keep = true}}));
+  TRY(kept, keeping.wait(kAnswerWithin));
+  return lease_in(kept);
+}
+
+}  // namespace berth::keeper
