@@ -136,3 +136,21 @@ gib=$((1 << 30))
   run --separate-stderr berth run -- vram_user --bytes 1GiB
   [[ $stderr == *", 1.4 GiB, lease 3"* ]]
 }
+
+@test "-m auto asks for that, whatever the configuration says; members of a set learn from each other" {
+  run --separate-stderr berth run -m auto -- vram_user --bytes 1GiB
+  [[ $stderr == *"-m auto: asking for what earlier runs"*"and nobody else"* ]]
+  eventually state_is 1 ended
+  run --separate-stderr berth run -m auto -- vram_user --bytes 1GiB
+  [[ $stderr == *", 1.4 GiB, lease 2"* ]]
+  berth submit -q -m auto --grid n=1,2 -- bash -c 'exec vram_user --bytes 2GiB # {n}' >id
+  berth wait "$(<id)"
+  run berth show "$(<id).2"
+  contains "2.4 GiB on any GPU, by what it used before"
+  run berth run -m auto -x -- true
+  status_is 64
+  contains "-m auto is for a share of a GPU beside others"
+  run berth reserve 1m -m auto
+  status_is 64
+  contains "a reservation has no command"
+}

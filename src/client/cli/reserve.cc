@@ -229,6 +229,10 @@ int run_reserve(Invocation& invocation) {
       {"berth reserve 30m -x --no-wait", "a whole GPU now, or 75"}};
   declare(invocation, reserve);
   if (const auto end = invocation.parse()) return *end;
+  if (reserve.request.learned) {
+    return invocation.usage_error(
+        "-m auto: a reservation has no command of which anything is known; say how much");
+  }
   if (reserve.shell && reserve.json) {
     return invocation.usage_error("--export and --json exclude each other");
   }

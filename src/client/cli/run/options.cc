@@ -51,8 +51,18 @@ std::vector<std::string_view> choices_of(const T& /*value*/) {
 
 }  // namespace
 
+// SIZE, or auto.
+Setter into_vram(RequestOptions& request) {
+  return [&request](std::string_view text) -> Status {
+    request.learned = text == "auto";
+    request.vram.reset();
+    return request.learned ? Status(Unit{}) : store(request.vram)(text);
+  };
+}
+
 void declare_room(Options& options, RequestOptions& request) {
-  options.add("-m,--vram=SIZE", store(request.vram), "memory on each GPU: 8G, 512M");
+  options.add("-m,--vram=SIZE", into_vram(request),
+              "memory on each GPU: 8G, 512M; auto: what earlier runs of the command used");
   options.add("-x,--exclusive", store(request.exclusive), "a whole GPU, with no other lease on it");
   options.add("--share=HOW", store(request.share),
               "who else may use the GPU; slice: they take turns", texts_of<Share>());

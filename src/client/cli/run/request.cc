@@ -28,6 +28,16 @@ Result<std::map<std::string, std::string>> read_labels(const std::vector<std::st
   return labels;
 }
 
+// As earlier runs of the command used; a whole GPU where nothing is known of it.
+void fill_learned(RequestPlan& plan, const std::string& why) {
+  plan.request.learned = true;
+  plan.request.share = Share::kExclusive;
+  plan.about_default =
+      why +
+      ": asking for what earlier runs of this command used, or for a whole GPU where that is "
+      "not known";
+}
+
 Status fill_default_share(const config::Config& config, RequestPlan& plan) {
   using Kind = config::DefaultVram::Kind;
   const config::DefaultVram vram = config.request.vram.value_or(config.policy.default_vram);
@@ -42,11 +52,8 @@ Status fill_default_share(const config::Config& config, RequestPlan& plan) {
                            size_argument(vram.size) + "\")";
       return Unit{};
     case Kind::kLearned:
-      plan.request.learned = true;
-      plan.request.share = Share::kExclusive;  // Where nothing is known of it.
-      plan.about_default =
-          "no -m: asking for what earlier runs of this command used, or for a whole GPU where that "
-          "is not known (default_vram = \"learned\")";
+      fill_learned(plan, "no -m");
+      plan.about_default += " (default_vram = \"learned\")";
       return Unit{};
     case Kind::kAsk:
       break;
@@ -60,6 +67,14 @@ Status fill_share(const RequestOptions& options, const config::Config& config, R
   const bool exclusive = options.exclusive || share == "exclusive";
   if (options.exclusive && (share == "budget" || in_turns)) {
     return wrong("-x and --share " + share + " exclude each other");
+  }
+  if (options.learned && (exclusive || in_turns)) {
+    return wrong("-m auto is for a share of a GPU beside others: leave out " +
+                 std::string(exclusive ? "-x" : "--share slice") + ", or say how much");
+  }
+  if (options.learned) {
+    fill_learned(plan, "-m auto");
+    return Unit{};
   }
   if (exclusive && options.vram) {
     return wrong("a whole GPU comes with all of its memory: leave out -m, or -x");

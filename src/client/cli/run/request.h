@@ -17,6 +17,7 @@ namespace berth::cli {
 struct RequestOptions {
   std::optional<std::string> gpus;  // -g, as written.
   std::optional<Bytes> vram;
+  bool learned = false;  // -m auto
   bool exclusive = false;
   std::optional<std::string> share;
   std::optional<Priority> priority;

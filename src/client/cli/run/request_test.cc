@@ -53,6 +53,17 @@ TEST(PlanRequest, DefaultMayBeASizeOrAQuestion) {
   EXPECT_THAT(refused({}, with_default({Kind::kAsk, {}})), HasSubstr("-m SIZE"));
 }
 
+TEST(PlanRequest, AutoIsWhatWasLearnedAndElseAWholeGpu) {
+  const Result<RequestPlan> plan =
+      plan_request({.learned = true}, with_default({Kind::kSize, gib(4)}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->request.learned);
+  EXPECT_EQ(plan->request.share, Share::kExclusive);
+  EXPECT_THAT(plan->about_default, HasSubstr("-m auto: asking for what earlier runs"));
+  EXPECT_THAT(refused({.learned = true, .exclusive = true}), HasSubstr("leave out -x"));
+  EXPECT_THAT(refused({.learned = true, .share = "slice"}), HasSubstr("leave out --share slice"));
+}
+
 TEST(PlanRequest, ProjectsDefaultStandsBeforeTheMachines) {
   config::Config config = with_default({Kind::kAsk, {}});
   config.request.vram = config::DefaultVram{Kind::kSize, gib(2)};
