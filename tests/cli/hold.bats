@@ -37,6 +37,14 @@ says() { grep -q -- "$2" "$1"; }
   eventually state_is first held
 }
 
+@test "a word of other queues ends nothing" {
+  berth hold first
+  run berth release first
+  status_is 1
+  contains "lease 2 is on hold: berth hold --off 2 lets it be granted"
+  state_is first waiting
+}
+
 @test "it survives the daemon" {
   berth hold first
   kill -KILL "$(berth daemon status --json | jq .pid)"

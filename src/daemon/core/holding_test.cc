@@ -72,6 +72,17 @@ TEST_F(Holding, WhatWasTakenUpIsRefusedWithWhatWouldDo) {
   EXPECT_EQ(hold(9), "refuse not_found; ");
 }
 
+TEST_F(Holding, AReleaseEndsNothingAndNamesWhatIsMeant) {
+  (void)hold(2);
+  EXPECT_EQ(story.feed(Release{{72}, {{1000}}, {2}, {}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.refusal(),
+            "lease 2 is on hold: berth hold --off 2 lets it be granted, and berth cancel 2 takes "
+            "it out of the queue");
+  EXPECT_EQ(view(2).state, LeaseState::kWaiting);
+  (void)story.feed(Cancel{{73}, {{1000}}, {2}});
+  EXPECT_EQ(view(2).state, LeaseState::kEnded);
+}
+
 TEST_F(Holding, SaidTwiceItIsDoneOnce) {
   EXPECT_EQ(hold(2, true), "waiting 2; ");
   (void)hold(2);

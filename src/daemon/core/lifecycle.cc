@@ -118,6 +118,14 @@ void Lifecycle::on(const Release& event) {
   const UserId by = event.actor.user;
   const Held* held = lease->held();
   const bool ends_them = event.body.kill;
+  if (lease->waiting() != nullptr && lease->waiting()->hold && !ends_them) {
+    const std::string number = std::to_string(id.value);
+    core_->refuse(event.token, RefusalCode::kWrongState,
+                  text_of(id) + " is on hold: berth hold --off " + number +
+                      " lets it be granted, and berth cancel " + number +
+                      " takes it out of the queue");
+    return;
+  }
   const bool detaches = held != nullptr && !ends_them && would_run_on(*held, event.actor.process);
   if (detaches && !event.body.detach) {
     const std::string number = std::to_string(id.value);
