@@ -119,6 +119,19 @@ process_gone() { ! kill -0 "$1" 2>/dev/null; }
   contains "there is no set 99 of yours"
 }
 
+@test "a member whose file makes no sense is written anew, and runs once" {
+  berth submit -q -m 14G --grid n=1,2,3 -- bash -c 'echo {n} >>runs; until [[ -e go ]]; do sleep 0.05; done'
+  eventually state_is 1.1 held
+  eventually state_is 1.2 waiting
+  kill_keeper
+  : >"$(jobs)/1/2/job"
+  touch go
+  berth ps >/dev/null
+  eventually ended_as 1 ok
+  [[ $(tr '\n' ' ' <runs) == "1 2 3 " && -e $(jobs)/1/bad-2 ]]
+  grep -q "job 1.2 is written anew" "$(jobs)/keeper.log"
+}
+
 @test "a thousand members are one request, and one file" {
   seq 1000 >list
   berth submit -q -m 14G --each list -- sleep 60

@@ -155,6 +155,14 @@ Status JobFolder::remove(LeaseId id) const {
   return Unit{};
 }
 
+Status JobFolder::set_aside(LeaseId id) const {
+  const std::string aside = join(path_, "bad-" + to_text(id));
+  remove_all(aside);
+  TRY_STATUS(os::move_file(path_of(id), aside));
+  ::unlink(join(aside, "environment").c_str());
+  return Unit{};
+}
+
 std::uint32_t JobFolder::attempts(LeaseId id) const {
   std::uint32_t count = 0;
   while (os::exists(status_path(id, count + 1))) ++count;

@@ -64,6 +64,9 @@ class JobFolder {
   /// Nothing is left of it. Only of one that is over.
   Status remove(LeaseId id) const;
 
+  /// Nothing finds it any more; its files stay under another name, without the environment.
+  Status set_aside(LeaseId id) const;
+
   /// How many attempts were begun: they are numbered from 1.
   std::uint32_t attempts(LeaseId id) const;
   std::string status_path(LeaseId id, std::uint32_t attempt) const;

@@ -116,6 +116,16 @@ TEST_F(Folder, KeepsTheMembersOfASetInIt) {
   EXPECT_THAT(folder.list(), ElementsAre(LeaseId{7}));
 }
 
+TEST_F(Folder, WhatIsSetAsideIsFoundNoMore) {
+  ASSERT_TRUE(add(7).ok());
+  EXPECT_TRUE(folder.set_aside({7}).ok());
+  EXPECT_FALSE(folder.has({7}));
+  EXPECT_TRUE(fs::exists(folder.path() + "/bad-7/job"));
+  EXPECT_FALSE(fs::exists(folder.path() + "/bad-7/environment"));
+  ASSERT_TRUE(add(7).ok());
+  EXPECT_TRUE(folder.set_aside({7}).ok());
+}
+
 TEST_F(Folder, CountsAttempts) {
   ASSERT_TRUE(add(7).ok());
   EXPECT_EQ(folder.attempts({7}), 0U);

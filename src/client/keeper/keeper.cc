@@ -76,13 +76,7 @@ void Keeper::take_up(const jobs::JobFolder& folder, Key key) {
     tended.sight.starter_lives = tended.starter.has_value();
     if (!tended.starter) note_attempt(tended);
   }
-  if (tended.members) {
-    const jobs::JobFolder members = folder.members_of(id);
-    for (const LeaseId number : members.list()) {
-      tended.members->next = static_cast<std::uint32_t>(number.value) + 1;
-      if (!members.result(number)) take_up(members, {id, number});
-    }
-  }
+  if (tended.members) take_up_members(tended);
   jobs_.emplace(key, std::move(tended));
 }
 

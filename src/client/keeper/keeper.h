@@ -42,8 +42,9 @@ class Keeper {
     std::vector<std::string> arguments;
     std::vector<std::string> environment;
     RequestBody request;
-    std::uint32_t next = 1;    // The first that was not begun.
-    bool may_be_there = true;  // An earlier keeper may have asked for that one.
+    std::uint32_t next = 1;            // The first that was not begun.
+    std::vector<std::uint32_t> again;  // Begun, and their files make no sense.
+    bool may_be_there = true;          // An earlier keeper may have asked for the next one.
     Instant not_before = {};
   };
   struct Tended {
@@ -84,8 +85,9 @@ class Keeper {
   Count count_members(LeaseId set) const;
   bool may_begin_member(const Tended& set) const;
   void begin_member(LeaseId id, Instant now);
-  Result<LeaseView> find_or_ask_for(const Tended& set, Instant now);
-  Result<LeaseView> ask_for_member(const Tended& set);
+  Result<LeaseView> find_or_ask_for(const Tended& set, std::uint32_t number, Instant now);
+  Result<LeaseView> ask_for_member(const Tended& set, std::uint32_t number);
+  void take_up_members(Tended& set);
 
   jobs::JobFolder folder_;
   Ports ports_;

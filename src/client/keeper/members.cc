@@ -2,6 +2,7 @@
 // Members of a set: asked for one after the other, each when the one before has been started, so
 // that of a set one waits at a time. From then on each is a job like any other.
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <variant>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr Duration kAnswerWithin = seconds(10);
 constexpr Duration kAskAgainAfter = seconds(1);
 constexpr std::size_t kNameMax = 64;
+constexpr std::uint64_t kMost = UINT32_MAX;
 
 std::string name_of(const std::string& set, std::uint32_t number) {
   const std::string suffix = "." + std::to_string(number);
@@ -76,19 +78,44 @@ Keeper::Count Keeper::count_members(LeaseId set) const {
   return count;
 }
 
+// A file that was cut off, by a full disk say, is no reason for the set never to end: what it was
+// is asked of the daemon, and written anew.
+void Keeper::take_up_members(Tended& set) {
+  Members& members = checked(set.members);
+  const jobs::JobFolder folder = set.folder.members_of(set.job.id);
+  for (const LeaseId id : folder.list()) {
+    const auto number = static_cast<std::uint32_t>(std::min(id.value, kMost));
+    if (number > set.job.members) break;
+    members.next = number + 1;
+    if (folder.result(id)) continue;
+    const Result<jobs::Job> job = folder.read(id);
+    if (!job.ok() && job.error().code != Errc::kVersion && folder.set_aside(id).ok()) {
+      complain("job " + folder.name_of(id) + " is written anew: " + job.error().message);
+      members.again.push_back(number);
+    } else {
+      take_up(folder, {set.job.id, id});
+    }
+  }
+}
+
 bool Keeper::may_begin_member(const Tended& set) const {
-  if (set.over || !set.members || set.members->next > set.job.members) return false;
+  if (set.over || !set.members) return false;
+  if (set.members->again.empty() && set.members->next > set.job.members) return false;
   const bool waits = set.sight.lease && set.sight.lease->state == LeaseState::kWaiting;
   if (!waits || set.sight.lease->flags.on_hold) return false;
   const Count count = count_members(set.job.id);
+  // What one asks for that is to be learnt is known when one has ended.
+  const bool is_first = count.live > 0 && count.live + 1 == set.members->next;
+  if (set.members->request.request.learned && is_first) return false;
   return count.waiting == 0 && (set.job.running_max == 0 || count.live < set.job.running_max);
 }
 
 void Keeper::begin_member(LeaseId id, Instant now) {
   Tended& set = jobs_.at({{}, id});
   Members& members = checked(set.members);
-  const std::uint32_t number = members.next;
-  const Result<LeaseView> lease = find_or_ask_for(set, now);
+  const bool is_again = !members.again.empty();
+  const std::uint32_t number = is_again ? members.again.back() : members.next;
+  const Result<LeaseView> lease = find_or_ask_for(set, number, now);
   if (!lease.ok()) {
     members.not_before = now + kAskAgainAfter;
     complain("job " + set.name() + "." + std::to_string(number) + ": " + lease.error().message);
@@ -119,17 +146,21 @@ void Keeper::begin_member(LeaseId id, Instant now) {
     complain("job " + set.name() + "." + std::to_string(number) + ": " + added.error().message);
     return;
   }
-  ++members.next;
+  if (is_again) {
+    members.again.pop_back();
+  } else {
+    ++members.next;
+  }
   take_up(folder, {id, {number}});
 }
 
 // One that was asked for and not written down is found again by its number.
-Result<LeaseView> Keeper::find_or_ask_for(const Tended& set, Instant now) {
+Result<LeaseView> Keeper::find_or_ask_for(const Tended& set, std::uint32_t number, Instant now) {
   Members& members = checked(jobs_.at({{}, set.job.id}).members);
   client::Client* client = daemon(now);
   if (client == nullptr) return Error{Errc::kUnavailable, "there is no daemon"};
-  if (members.may_be_there) {
-    const std::string reference = set.name() + "." + std::to_string(members.next);
+  if (members.may_be_there || !members.again.empty()) {
+    const std::string reference = set.name() + "." + std::to_string(number);
     const auto answer =
         client->connection().ask({.route = wire::Route::kLease, .lease = reference});
     if (!answer.ok()) client_.reset();
@@ -140,16 +171,16 @@ Result<LeaseView> Keeper::find_or_ask_for(const Tended& set, Instant now) {
     }
     members.may_be_there = false;
   }
-  Result<LeaseView> lease = ask_for_member(set);
+  Result<LeaseView> lease = ask_for_member(set, number);
   members.may_be_there = !lease.ok();  // It may have been heard all the same.
   return lease;
 }
 
-Result<LeaseView> Keeper::ask_for_member(const Tended& set) {
+Result<LeaseView> Keeper::ask_for_member(const Tended& set, std::uint32_t number) {
   const Members& members = checked(set.members);
   TRY(asking, checked(client_).another());
   TRY_STATUS(asking.send(
-      {.route = wire::Route::kSubmit, .body = body_of(members.request, set.job.id, members.next)}));
+      {.route = wire::Route::kSubmit, .body = body_of(members.request, set.job.id, number)}));
   TRY(arrival, asking.wait(kAnswerWithin));
   TRY(lease, lease_in(arrival));
   TRY(keeping, checked(client_).another());

@@ -337,6 +337,10 @@ std::string who_is_ahead(const WhyView& why) {
 std::string why_later(const LeaseView& lease, const WhyView& why, const RenderContext& context) {
   if (why.reason == Reason::kNotBefore && lease.request.not_before)
     return "it starts at " + moment(*lease.request.not_before, context);
+  if (why.reason == Reason::kNotReconnected && lease.job) {
+    return "nobody is there to start it: no keeper of its user runs (any verb of that user's, such "
+           "as berth ps, starts one)";
+  }
   if (why.reason != Reason::kAfter) return sentence_of(why, context);
   return "it starts when " + after_text(lease.request.after);
 }

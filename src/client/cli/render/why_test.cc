@@ -68,6 +68,29 @@ TEST(Why, SaysWhatWaitsInALeaseThatIsFull) {
 }
 
 // Each reason has a sentence and a phrase of its own, and none is a bare no.
+TEST(Why, OfAJobThatNobodyIsThereToStartTheCureIsNamed) {
+  WhyView why = sample::why();
+  why.reason = WhyView::Reason::kNotReconnected;
+  LeaseView lease = sample::waiting();
+  lease.job = true;
+  EXPECT_THAT(why_text(lease, why, wide_context()),
+              HasSubstr("no keeper of its user runs (any verb of that user's, such as berth ps, "
+                        "starts one)"));
+}
+
+TEST(Why, OfASetItIsSaidHowFarItIs) {
+  WhyView why = sample::why();
+  why.reason = WhyView::Reason::kMembers;
+  LeaseView lease = sample::waiting();
+  lease.request.members = 60;
+  lease.set = SetProgress{.begun = 15, .ended = 12, .failed = 1};
+  const std::string text = why_text(lease, why, wide_context());
+  EXPECT_THAT(text, HasSubstr("is a set of 60 jobs, each of which asks for "));
+  EXPECT_THAT(text, HasSubstr("So far: of its 60 members 12 have ended (1 not well), 3 wait or "
+                              "run, and 45 are still to come."));
+  EXPECT_THAT(text, Not(HasSubstr("First chance")));
+}
+
 TEST(Why, EachReasonIsExplained) {
   std::set<std::string> sentences;
   std::set<std::string> phrases;

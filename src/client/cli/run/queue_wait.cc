@@ -59,6 +59,7 @@ void QueueWait::adopt(Handle handle, std::uint32_t restarts) {
 }
 
 std::variant<LeaseView, ExitOutcome> QueueWait::wait_until_queued() {
+  tells_why_ = false;
   while (!id_) {
     const Outcome outcome = step();
     if (outcome && !id_) return std::get<ExitOutcome>(*outcome);
@@ -165,7 +166,7 @@ QueueWait::Outcome QueueWait::receive() {
 QueueWait::Outcome QueueWait::take(const wire::SseEvent& event) {
   const std::optional<EventName> name = parse_word<wire::EventName>(event.event);
   if (name == EventName::kWaiting) {
-    show(event);
+    if (tells_why_) show(event);
     return std::nullopt;
   }
   if (!name) return std::nullopt;  // Of a newer daemon.
