@@ -58,7 +58,7 @@ bool Devices::allocate(Process process, std::size_t index, Bytes bytes) {
         use, {.process = process, .user = birth->user, .lease = birth->lease, .bytes = {}});
   }
   use->bytes += bytes;
-  if (use->lease) ++changes_[*use->lease];
+  if (const std::optional<Handle> lease = use->lease) ++changes_[*lease];
   inside_.insert(birth->outer.begin(), birth->outer.end());
   context_.note("process {} takes {} of device {}", process.pid, bytes.value, index);
   return true;

@@ -27,7 +27,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::size_t kEachMax = 64 * 1024 * 1024;
+constexpr std::size_t kEachMax = std::size_t{64} << 20U;
 
 // BERTH_DISABLE=1: as if we were not there.
 int just_become(std::vector<std::string> words, Console& console) {

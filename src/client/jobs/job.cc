@@ -7,7 +7,7 @@
 namespace berth::jobs {
 namespace {
 
-constexpr std::size_t kFileMax = 64 * 1024;
+constexpr std::size_t kFileMax = std::size_t{64} << 10U;
 
 // A field of a newer version is passed over.
 wire::JsonDocument::Form form_of(std::string_view what) {

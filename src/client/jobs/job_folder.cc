@@ -26,9 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kJobMax = 64 * 1024;
-constexpr std::size_t kStringsMax = 4 * 1024 * 1024;  // As much as a program can be started with.
-constexpr std::size_t kLinesMax = 64 * 1024 * 1024;   // Of all members.
+constexpr std::size_t kJobMax = std::size_t{64} << 10U;
+constexpr std::size_t kStringsMax = std::size_t{4}
+                                    << 20U;  // As much as a program can be started with.
+constexpr std::size_t kLinesMax = std::size_t{64} << 20U;  // Of all members.
 constexpr unsigned kPrivate = 0600;
 
 std::string join(const std::string& folder, const std::string& name) {

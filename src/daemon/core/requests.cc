@@ -96,7 +96,7 @@ void Requests::on(const Claim& event) {
   if (!again) {
     LeaseClaimed fact{lease->id, event.body.command};
     if (lease->job) fact.supervisor = event.actor.process;
-    core_->decide(lease->id, std::move(fact));
+    core_->decide(lease->id, fact);
   }
   core_->answer(event.token, lease->id);
 }

@@ -52,7 +52,7 @@ void State::queue_again(Lease& job, Duration waited, Instant at) {
   job.waited_before = job.waited_before + waited;
   job.queued_at = at;
   job.supervisor.reset();
-  job.state = std::move(waiting);
+  job.state = waiting;
 }
 
 // A member has the place of its set in the queue, however late it is asked for.

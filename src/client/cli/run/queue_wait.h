@@ -91,7 +91,7 @@ class QueueWait {
   std::optional<Handle> handle_;  // Absent: the daemon has not answered yet.
   std::optional<LeaseId> id_;
   bool adopted_ = false;
-  bool tells_why_ = true;  // What it waits for.
+  bool tells_why_ = true;                  // What it waits for.
   std::optional<Told> last_;               // By the stream.
   bool asked_ = false;                     // A stream is open, and tells of the request.
   std::optional<Instant> reconnect_at_;    // The daemon is away.
