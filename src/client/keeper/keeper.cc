@@ -47,7 +47,7 @@ void Keeper::run() {
     std::erase_if(jobs_, [](const auto& entry) { return entry.second.over; });
     std::vector<LeaseId> sets;
     for (const auto& [key, tended] : jobs_) {
-      if (may_begin_member(tended) && tended.members->not_before <= now) sets.push_back(key.second);
+      if (next_member_at(tended) <= now) sets.push_back(key.second);
     }
     for (const LeaseId set : sets) begin_member(set, now);
     if (!wait(os::PosixClock().now())) return;
@@ -240,8 +240,7 @@ bool Keeper::wait(Instant now) {
   std::vector<Tended*> listening;
   Instant until = Instant::never();
   for (auto& [key, tended] : jobs_) {
-    until = std::min(until, tended.next);
-    if (may_begin_member(tended)) until = std::min(until, tended.members->not_before);
+    until = std::min({until, tended.next, next_member_at(tended)});
     if (tended.starter && tended.starter->pidfd) {
       wanted.push_back({tended.starter->pidfd.get(), POLLIN, 0});
     }

@@ -83,7 +83,8 @@ class Keeper {
   // members.cc
   Status read_members(Tended& set) const;
   Count count_members(LeaseId set) const;
-  bool may_begin_member(const Tended& set) const;
+  /// When the next one may be asked for; never: nothing is to be done about that.
+  Instant next_member_at(const Tended& tended) const;
   void begin_member(LeaseId id, Instant now);
   Result<LeaseView> find_or_ask_for(const Tended& set, std::uint32_t number, Instant now);
   Result<LeaseView> ask_for_member(const Tended& set, std::uint32_t number);

@@ -98,16 +98,19 @@ void Keeper::take_up_members(Tended& set) {
   }
 }
 
-bool Keeper::may_begin_member(const Tended& set) const {
-  if (set.over || !set.members) return false;
-  if (set.members->again.empty() && set.members->next > set.job.members) return false;
-  const bool waits = set.sight.lease && set.sight.lease->state == LeaseState::kWaiting;
-  if (!waits || set.sight.lease->flags.on_hold) return false;
-  const Count count = count_members(set.job.id);
+Instant Keeper::next_member_at(const Tended& tended) const {
+  if (tended.over || !tended.members || !tended.sight.lease) return Instant::never();
+  const Members& members = *tended.members;
+  const LeaseView& set = *tended.sight.lease;
+  const bool is_left = !members.again.empty() || members.next <= tended.job.members;
+  const bool waits = set.state == LeaseState::kWaiting && !set.flags.on_hold;
+  if (!is_left || !waits) return Instant::never();
+  const Count count = count_members(tended.job.id);
   // What one asks for that is to be learnt is known when one has ended.
-  const bool is_first = count.live > 0 && count.live + 1 == set.members->next;
-  if (set.members->request.request.learned && is_first) return false;
-  return count.waiting == 0 && (set.job.running_max == 0 || count.live < set.job.running_max);
+  const bool is_first = count.live > 0 && count.live + 1 == members.next;
+  const bool has_room = tended.job.running_max == 0 || count.live < tended.job.running_max;
+  const bool may = count.waiting == 0 && has_room && !(is_first && members.request.request.learned);
+  return may ? members.not_before : Instant::never();
 }
 
 void Keeper::begin_member(LeaseId id, Instant now) {

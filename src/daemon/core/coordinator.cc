@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/checked.h"
 #include "core/impl.h"
 #include "core/limits.h"
 
@@ -70,7 +71,7 @@ void Coordinator::Impl::settle_everything() {
   do {
     end_what_never_starts();
     for (const LeaseId id : dependencies.take_over_sets()) {
-      const bool well = state().find(id)->set->failed == 0;
+      const bool well = checked(state().find(id)->set).failed == 0;
       lifecycle.end_waiting(id, well ? EndResult::kOk : EndResult::kFailed, {});
     }
     if (!indexes.measuring().empty()) escalation.tend_measures();

@@ -42,8 +42,10 @@ bool Dependencies::waits_for_others(const Lease& lease) const {
   });
 }
 
-bool Dependencies::is_early(const Lease& lease) const {
-  return lease.request.not_before && *lease.request.not_before > core_->now().wall;
+std::optional<Duration> Dependencies::until_start(const Lease& lease) const {
+  if (!lease.request.not_before) return std::nullopt;
+  const std::int64_t ms = lease.request.not_before->value - core_->now().wall.value;
+  return ms > 0 ? std::optional(milliseconds(ms)) : std::nullopt;
 }
 
 std::string Dependencies::why_never(const Predecessor& predecessor) const {
@@ -128,10 +130,7 @@ void Dependencies::note(LeaseId id, const Lease& lease) {
     // It ended before a restart, and the end of its dependants may not have been written.
     if (core_->state().find(predecessor.lease) == nullptr) ended_.push_back(predecessor.lease);
   }
-  if (is_early(lease)) {
-    const std::int64_t ms = lease.request.not_before->value - core_->now().wall.value;
-    starts_[id] = core_->now().instant + milliseconds(ms);
-  }
+  if (const auto left = until_start(lease)) starts_[id] = core_->now().instant + *left;
 }
 
 void Dependencies::forget(LeaseId id) {
@@ -155,11 +154,8 @@ Instant Dependencies::due(LeaseId id) const {
 bool Dependencies::tend(LeaseId id) {
   if (due(id) > core_->now().instant) return false;
   starts_.erase(id);
-  const Lease& lease = *core_->state().find(id);
-  if (is_early(lease)) {
-    const std::int64_t ms = lease.request.not_before->value - core_->now().wall.value;
-    starts_[id] = core_->now().instant + milliseconds(std::max<std::int64_t>(ms, 1));
-  }
+  const std::optional<Duration> left = until_start(*core_->state().find(id));
+  if (left) starts_[id] = core_->now().instant + *left;
   core_->derive_deadline(id);
   core_->changed();
   core_->look_again();

@@ -24,7 +24,7 @@ class Dependencies {
 
   // Of a lease that waits.
   bool waits_for_others(const Lease& lease) const;
-  bool is_early(const Lease& lease) const;
+  bool is_early(const Lease& lease) const { return until_start(lease).has_value(); }
   /// A set is granted nothing, and a member waits for what its set waits for.
   bool is_free(const Lease& lease) const {
     const Lease* set = set_of(lease);
@@ -54,6 +54,8 @@ class Dependencies {
   std::vector<LeaseId> take_over_sets();
 
  private:
+  /// By the clock on the wall; absent: it does not wait for a time, or not any more.
+  std::optional<Duration> until_start(const Lease& lease) const;
   std::optional<Refusal> refuse_member(const SetMember& member, UserId user) const;
   void note(LeaseId id, const Lease& lease);
   void forget(LeaseId id);

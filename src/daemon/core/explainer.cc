@@ -190,11 +190,11 @@ WhyView Explainer::why(const Lease& lease, Now at) const {
 // As things stand, a request that is parked, away or above a bound is passed by all others.
 void Explainer::add_start(const Lease& lease, WhyView& view, Now at) const {
   using Reason = WhyView::Reason;
-  const bool waits_for_itself = view.reason == Reason::kStopped || view.reason == Reason::kParked ||
-                                view.reason == Reason::kOnHold || view.reason == Reason::kAfter ||
-                                view.reason == Reason::kNotBefore ||
-                                view.reason == Reason::kNotReconnected ||
-                                view.reason == Reason::kAboveLimit;
+  const bool waits_for_itself =
+      view.reason == Reason::kStopped || view.reason == Reason::kParked ||
+      view.reason == Reason::kOnHold || view.reason == Reason::kAfter ||
+      view.reason == Reason::kMembers || view.reason == Reason::kNotBefore ||
+      view.reason == Reason::kNotReconnected || view.reason == Reason::kAboveLimit;
   if (waits_for_itself) return;
   if (view.ahead_count <= kProjectedMax && core_->may_grant()) {
     Projection projection(core_->state(), *ledger_, at.instant);

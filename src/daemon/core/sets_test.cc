@@ -52,6 +52,7 @@ TEST_F(Sets, IsGrantedNothingAndSaysHowFarItIs) {
   EXPECT_EQ(view(1).state, LeaseState::kWaiting);
   EXPECT_EQ(progress(), SetProgress{});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, WhyView::Reason::kMembers);
+  EXPECT_EQ(story.coordinator.why({1}, story.now)->expected_start, std::nullopt);
   (void)begin(1);
   EXPECT_EQ(progress(), (SetProgress{.begun = 1}));
   EXPECT_EQ(view(1).state, LeaseState::kWaiting);
@@ -114,7 +115,7 @@ TEST_F(Sets, CancelledItTakesItsMembersAlong) {
   (void)story.claim(2);
   (void)begin(2, gib(10));
   (void)story.ask(S::budget(gib(10)));
-  const std::string out = story.feed(Cancel{{9}, {{1000}}, {1}});
+  (void)story.feed(Cancel{{9}, {{1000}}, {1}});
   EXPECT_EQ(view(1).result, EndResult::kCancelled);
   EXPECT_EQ(view(3).result, EndResult::kCancelled);
   EXPECT_TRUE(view(2).flags.revoking);

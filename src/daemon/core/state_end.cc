@@ -59,19 +59,25 @@ void State::queue_again(Lease& job, Duration waited, Instant at) {
 void State::begin_member(Lease& lease) {
   if (lease.request.members > 0) lease.set = SetProgress{};
   if (!lease.request.member) return;
-  const auto set = leases_.find(lease.request.member->set);
-  if (set == leases_.end() || !set->second.set) return;
-  if (set->second.set->begun < set->second.request.members) ++set->second.set->begun;
-  lease.queued_at = set->second.queued_at;
-  lease.queued_sequence = set->second.queued_sequence;
+  const auto found = leases_.find(lease.request.member->set);
+  if (found == leases_.end()) return;
+  Lease& set = found->second;
+  if (!set.set) return;
+  SetProgress& progress = *set.set;
+  if (progress.begun < set.request.members) ++progress.begun;
+  lease.queued_at = set.queued_at;
+  lease.queued_sequence = set.queued_sequence;
 }
 
 void State::end_member(const SetMember& member, EndResult result) {
-  const auto set = leases_.find(member.set);
-  if (set == leases_.end() || !set->second.set) return;
-  if (set->second.set->ended == set->second.set->begun) return;
-  ++set->second.set->ended;
-  if (result != EndResult::kOk) ++set->second.set->failed;
+  const auto found = leases_.find(member.set);
+  if (found == leases_.end()) return;
+  Lease& set = found->second;
+  if (!set.set) return;
+  SetProgress& progress = *set.set;
+  if (progress.ended == progress.begun) return;
+  ++progress.ended;
+  if (result != EndResult::kOk) ++progress.failed;
 }
 
 void State::end(const LeaseEnded& fact, const Record& record) {

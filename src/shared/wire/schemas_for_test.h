@@ -353,7 +353,7 @@ inline std::string in_one_line(const Json& value) {
 /// A line for whatever fits into one, and for each item of what does not; words fill their lines.
 inline std::string printed(const Json& value, std::size_t indent = 0, std::size_t before = 0) {
   constexpr std::size_t kColumns = 100;
-  const std::string line = in_one_line(value);
+  std::string line = in_one_line(value);
   if (!value.is_structured() || value.empty() || indent + before + line.size() < kColumns) {
     return line;
   }

@@ -223,6 +223,7 @@ std::string set_text(const LeaseView& set) {
 
 std::string after_text(const std::vector<Predecessor>& predecessors) {
   std::vector<std::string> ends;
+  ends.reserve(predecessors.size());
   for (const Predecessor& predecessor : predecessors) {
     ends.push_back(to_text(predecessor.lease) + (predecessor.ends == Ends::kOk ? " has ended well"
                                                  : predecessor.ends == Ends::kFailed
