@@ -259,6 +259,7 @@ over_budget() { [[ $(field 1 'flags[0]') == over_budget ]]; }
     status_is 66
   done
   run berth run -m 1G -- true
+  eventually state_is 1 ended # A sample comes first, which a busy machine makes late.
   run berth resize 1 -m 2G
   status_is 1
 }

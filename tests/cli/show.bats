@@ -146,6 +146,8 @@ field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
   run berth run -m 1G -n good -- true
   run berth run -m 1G -n bad -- sh -c 'exit 3'
   run berth run -m 1G -n killed -- sh -c 'kill -9 $$'
+  eventually state_is killed ended
+  eventually state_is bad ended
   run --separate-stderr berth ps @failed --fields name --no-header -o tsv
   [[ $output == $'bad\nkilled' ]]
   run berth show bad

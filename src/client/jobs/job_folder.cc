@@ -134,10 +134,9 @@ std::optional<JobResult> JobFolder::result(LeaseId id) const {
 }
 
 Status JobFolder::finish(LeaseId id, const JobResult& result) const {
-  TRY_STATUS(os::write_file_atomically(join(path_of(id), "result"), encode_result(result), kPrivate,
-                                       os::Sync::kPowerCut));
   ::unlink(join(path_of(id), "environment").c_str());
-  return Unit{};
+  return os::write_file_atomically(join(path_of(id), "result"), encode_result(result), kPrivate,
+                                   os::Sync::kPowerCut);
 }
 
 std::optional<UnixMs> JobFolder::finished_at(LeaseId id) const {
