@@ -44,7 +44,7 @@ blocker() { berth submit -q -m 14G -n blocker -- bash -c 'until [[ -e go ]]; do 
   [[ $output == 2 ]] # And no word of what it waits for.
   run berth why next
   contains "waiting for 8.0 GiB"
-  contains "1 (root/blocker)"
+  contains "1 ($(id -un)/blocker)"
   run berth logs next
   contains "job 2 has not been started yet"
   berth hold next

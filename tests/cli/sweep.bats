@@ -101,7 +101,7 @@ process_gone() { ! kill -0 "$1" 2>/dev/null; }
 }
 
 @test "resumed, only what is missing runs" {
-  sweep() { berth submit -q -m 1G --grid n=1,2,3 "$@" -- bash -c 'echo {n} >>runs; [[ {n} != 2 || -e mended ]]'; }
+  sweep() { berth submit -q -m 1G --grid n=1,2,3 --max-running 1 "$@" -- bash -c 'echo {n} >>runs; [[ {n} != 2 || -e mended ]]'; }
   sweep
   berth wait 1 || true
   touch mended
@@ -110,10 +110,13 @@ process_gone() { ! kill -0 "$1" 2>/dev/null; }
   [[ $(of "$output" members) == 1 && $(tr '\n' ' ' <runs) == "1 2 3 2 " ]]
   berth submit -q -m 1G --grid n=1,2,3 -- true >id
   berth wait "$(<id)"
-  eventually test -e "$(jobs)/$(<id)/result"
   run sweep --resume "$(<id)"
   status_is 0
   contains "all of them have ended well in set $(<id): nothing is submitted"
+  berth submit -q -m 1G --grid n=1,2 -- sleep 60 >id
+  run sweep --resume "$(<id)"
+  status_is 64
+  contains "set $(<id) is not over"
   run sweep --resume 99
   status_is 64
   contains "there is no set 99 of yours"

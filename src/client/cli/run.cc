@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth run`: a command under a lease. This file is its options; what it does is in run/.
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,8 @@
 namespace berth::cli {
 namespace {
 
+constexpr int kResultTries = 100;
+constexpr int kResultEveryMs = 20;
 constexpr std::size_t kEachMax = std::size_t{64} << 20U;
 
 // BERTH_DISABLE=1: as if we were not there.
@@ -73,6 +76,12 @@ Result<std::set<std::string>> done_in(LeaseId set) {
   TRY(folder, jobs::JobFolder::find(os::read_environment()));
   const Result<std::vector<std::string>> lines = folder.lines(set);
   if (!lines.ok()) return wrong("--resume: there is no set " + to_text(set) + " of yours");
+  // The daemon knows a moment earlier that it has ended than its keeper has written how.
+  for (int i = 0; i < kResultTries && !folder.result(set); ++i) ::poll(nullptr, 0, kResultEveryMs);
+  if (!folder.result(set)) {
+    return wrong("--resume: set " + to_text(set) + " is not over (berth wait " + to_text(set) +
+                 ")");
+  }
   const jobs::JobFolder members = folder.members_of(set);
   std::set<std::string> done;
   for (std::size_t i = 0; i < lines->size(); ++i) {
