@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/coordinator.h"
@@ -140,6 +142,11 @@ TEST_F(StartingLater, ByTheClockOnTheWall) {
   (void)ask_for(later(minutes(10)));
   story.now.wall.value -= 60'000;  // It is set back by a minute.
   EXPECT_EQ(story.pass(minutes(10)), "");
+  const auto last =
+      std::find_if(story.effects.rbegin(), story.effects.rend(),
+                   [](const Effect& effect) { return std::holds_alternative<WakeAt>(effect); });
+  ASSERT_NE(last, story.effects.rend());
+  EXPECT_EQ(std::get<WakeAt>(*last).at, story.now.instant + minutes(1)) << "it is waited on";
   EXPECT_EQ(story.pass(minutes(1)), "grant 2; ");
 }
 
