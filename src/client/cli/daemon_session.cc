@@ -17,18 +17,19 @@ bool DaemonSession::open() {
 
 bool DaemonSession::open(client::Autostart autostart) {
   autostart_ = autostart;
-  auto connected = connect(autostart);
+  const os::Environment env = os::read_environment();
+  auto connected = connect(env, autostart);
   if (!connected.ok()) {
     fail(connected.error());
     return false;
   }
   client_.emplace(*std::move(connected));
-  wake_keeper_for_jobs(os::read_environment());
+  wake_keeper_for_jobs(env);
   return true;
 }
 
 DaemonSession::Found DaemonSession::find() {
-  auto connected = connect(client::Autostart::kNever);
+  auto connected = connect(os::read_environment(), client::Autostart::kNever);
   if (!connected.ok()) {
     if (connected.error().code == Errc::kUnavailable) return Found::kNobody;
     fail(connected.error());
@@ -38,9 +39,10 @@ DaemonSession::Found DaemonSession::find() {
   return Found::kDaemon;
 }
 
-Result<client::Client> DaemonSession::connect(client::Autostart autostart) const {
+Result<client::Client> DaemonSession::connect(const os::Environment& env,
+                                              client::Autostart autostart) const {
   return client::Client::connect({
-      .env = os::read_environment(),
+      .env = env,
       .autostart = autostart,
       .version = BERTH_VERSION,
       .say =

@@ -70,7 +70,7 @@ class DaemonSession {
   client::Client& client() { return checked(client_); }
 
  private:
-  Result<client::Client> connect(client::Autostart autostart) const;
+  Result<client::Client> connect(const os::Environment& env, client::Autostart autostart) const;
   bool is_lost(const Result<client::Answer>& answer);
   std::optional<std::string> body_of(Result<client::Answer> answer);
   void fail(const Error& error);

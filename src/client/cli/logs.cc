@@ -16,6 +16,7 @@
 #include "cli/leases.h"
 #include "cli/verbs.h"
 #include "jobs/job_folder.h"
+#include "model/set_member.h"
 #include "os/paths.h"
 #include "os/unique_fd.h"
 
@@ -91,14 +92,13 @@ struct Found {
 
 /// A number, of a job or of a member ("17.3"), needs no daemon: the logs are ours.
 std::optional<Found> by_number(const std::string& word, const jobs::JobFolder& folder) {
-  const std::size_t dot = word.find('.');
-  const auto number = parse_number<std::uint64_t>(word.substr(0, dot));
-  if (!number || !folder.has({*number})) return std::nullopt;
-  if (dot == std::string::npos) return Found{folder, {*number}};
-  const auto member = parse_number<std::uint64_t>(word.substr(dot + 1));
-  const jobs::JobFolder members = folder.members_of({*number});
-  if (!member || !members.has({*member})) return std::nullopt;
-  return Found{members, {*member}};
+  if (const std::optional<SetMember> member = parse_set_member(word)) {
+    const jobs::JobFolder members = folder.members_of(member->set);
+    if (!members.has({member->number})) return std::nullopt;
+    return Found{members, {member->number}};
+  }
+  const auto number = parse_number<std::uint64_t>(word);
+  return number && folder.has({*number}) ? std::optional(Found{folder, {*number}}) : std::nullopt;
 }
 
 std::optional<Found> find_job(const LogsOptions& logs, const jobs::JobFolder& folder,

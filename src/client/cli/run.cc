@@ -23,6 +23,7 @@
 #include "cli/verbs.h"
 #include "jobs/job_folder.h"
 #include "jobs/sweep.h"
+#include "os/child.h"
 #include "os/files.h"
 
 namespace berth::cli {
@@ -34,10 +35,7 @@ constexpr std::size_t kEachMax = std::size_t{64} << 20U;
 
 // BERTH_DISABLE=1: as if we were not there.
 int just_become(std::vector<std::string> words, Console& console) {
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = os::pointers_to(words);
   ::execvp(arguments[0], arguments.data());
   return cannot_start(words[0], errno, console).code;
 }

@@ -7,32 +7,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "os/child.h"
 #include "os/errors.h"
 
 namespace berth::client {
 namespace {
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  result.reserve(words.size() + 1);
-  for (std::string& word : words) result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 // Everything below runs between fork and exec: system calls only.
-
-void forget_signals() {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
 
 void last_words(std::string_view what) {
   if (::write(STDERR_FILENO, what.data(), what.size()) < 0) return;
@@ -58,7 +43,7 @@ bool arrange_descriptors(const Start& start) {
 }
 
 [[noreturn]] void become(const Start& start) {
-  forget_signals();
+  os::reset_signals();
   ::umask(077);
   if (!arrange_descriptors(start) || ::chdir("/") != 0) ::_exit(1);
   ::execve(start.program, start.arguments, start.environment);
@@ -80,8 +65,8 @@ std::vector<std::string> own_environment() {
 
 Status start_in_background(BackgroundStart wanted) {
   const std::string name = wanted.arguments.front();
-  const std::vector<char*> arguments = pointers(wanted.arguments);
-  const std::vector<char*> environment = pointers(wanted.environment);
+  const std::vector<char*> arguments = os::pointers_to(wanted.arguments);
+  const std::vector<char*> environment = os::pointers_to(wanted.environment);
   const Start start{.program = wanted.program.c_str(),
                     .arguments = arguments.data(),
                     .environment = environment.data(),

@@ -41,6 +41,12 @@ Result<std::vector<std::string>> read_strings(const std::string& path) {
   return split_strings(text);
 }
 
+// None: there is no keeper, or there never was one (ENOENT).
+os::UniqueFd open_wake(const std::string& folder) {
+  return os::UniqueFd(
+      ::open(join(folder, "wake").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+}
+
 void remove_all(const std::string& path) {
   std::error_code ignored;
   fs::remove_all(path, ignored);
@@ -194,14 +200,11 @@ Result<os::UniqueFd> JobFolder::listen() const {
 }
 
 bool JobFolder::is_kept() const {
-  const os::UniqueFd pipe(
-      ::open(join(path_, "wake").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-  return pipe || errno == ENOENT;
+  return open_wake(path_) || errno == ENOENT;
 }
 
 bool JobFolder::wake() const {
-  const os::UniqueFd pipe(
-      ::open(join(path_, "wake").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  const os::UniqueFd pipe = open_wake(path_);
   if (!pipe) return false;
   // A full pipe wakes it as well.
   return ::write(pipe.get(), "", 1) == 1 || errno == EAGAIN;

@@ -86,7 +86,7 @@ class Keeper {
   /// When the next one may be asked for; never: nothing is to be done about that.
   Instant next_member_at(const Tended& tended) const;
   void begin_member(LeaseId id, Instant now);
-  Result<LeaseView> find_or_ask_for(const Tended& set, std::uint32_t number, Instant now);
+  Result<LeaseView> find_or_ask_for(Tended& set, std::uint32_t number, Instant now);
   Result<LeaseView> ask_for_member(const Tended& set, std::uint32_t number);
   void take_up_members(Tended& set);
 

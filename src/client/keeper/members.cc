@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <variant>
 
 #include "base/checked.h"
+#include "client/keeping.h"
 #include "jobs/sweep.h"
 #include "keeper/keeper.h"
+#include "model/set_member.h"
 #include "wire/answers.h"
-#include "wire/error.h"
 #include "wire/request.h"
 
 namespace berth::keeper {
@@ -35,16 +35,6 @@ RequestBody body_of(const RequestBody& set, LeaseId id, std::uint32_t number) {
   body.request.member = SetMember{id, number};
   body.request.name = name_of(set.request.name, number);
   return body;
-}
-
-Result<LeaseView> lease_in(const client::Arrival& arrival) {
-  if (const auto* answer = std::get_if<client::Answer>(&arrival)) {
-    return Error{Errc::kConflict, wire::decode_error(answer->body).message};
-  }
-  const auto* event = std::get_if<wire::SseEvent>(&arrival);
-  if (event == nullptr) return Error{Errc::kUnavailable, "the daemon told nothing"};
-  TRY(lease, wire::decode_lease(event->data));
-  return std::move(lease.view);
 }
 
 }  // namespace
@@ -121,7 +111,7 @@ void Keeper::begin_member(LeaseId id, Instant now) {
   const Result<LeaseView> lease = find_or_ask_for(set, number, now);
   if (!lease.ok()) {
     members.not_before = now + kAskAgainAfter;
-    complain("job " + set.name() + "." + std::to_string(number) + ": " + lease.error().message);
+    complain("job " + to_text(SetMember{id, number}) + ": " + lease.error().message);
     return;
   }
   const std::string& line = members.lines[number - 1];
@@ -146,7 +136,7 @@ void Keeper::begin_member(LeaseId id, Instant now) {
   if (!added.ok()) {
     members.may_be_there = true;
     members.not_before = now + kAskAgainAfter;
-    complain("job " + set.name() + "." + std::to_string(number) + ": " + added.error().message);
+    complain("job " + to_text(SetMember{id, number}) + ": " + added.error().message);
     return;
   }
   if (is_again) {
@@ -158,12 +148,12 @@ void Keeper::begin_member(LeaseId id, Instant now) {
 }
 
 // One that was asked for and not written down is found again by its number.
-Result<LeaseView> Keeper::find_or_ask_for(const Tended& set, std::uint32_t number, Instant now) {
-  Members& members = checked(jobs_.at({{}, set.job.id}).members);
+Result<LeaseView> Keeper::find_or_ask_for(Tended& set, std::uint32_t number, Instant now) {
+  Members& members = checked(set.members);
   client::Client* client = daemon(now);
   if (client == nullptr) return Error{Errc::kUnavailable, "there is no daemon"};
   if (members.may_be_there || !members.again.empty()) {
-    const std::string reference = set.name() + "." + std::to_string(number);
+    const std::string reference = to_text(SetMember{set.job.id, number});
     const auto answer =
         client->connection().ask({.route = wire::Route::kLease, .lease = reference});
     if (!answer.ok()) client_.reset();
@@ -185,13 +175,8 @@ Result<LeaseView> Keeper::ask_for_member(const Tended& set, std::uint32_t number
   TRY_STATUS(asking.send(
       {.route = wire::Route::kSubmit, .body = body_of(members.request, set.job.id, number)}));
   TRY(arrival, asking.wait(kAnswerWithin));
-  TRY(lease, lease_in(arrival));
-  TRY(keeping, checked(client_).another());
-  TRY_STATUS(keeping.send({.route = wire::Route::kReconnect,
-                           .lease = to_text(lease.handle),
-                           .body = ReconnectBody{.restarts = lease.restarts, .keep = true}}));
-  TRY(kept, keeping.wait(kAnswerWithin));
-  return lease_in(kept);
+  TRY(lease, client::lease_in(arrival));
+  return client::keep_request(checked(client_), lease, kAnswerWithin);
 }
 
 }  // namespace berth::keeper

@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -21,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "os/child.h"
 #include "os/errors.h"
 
 namespace berth::keeper {
@@ -28,14 +28,6 @@ namespace {
 
 constexpr int kStatusDescriptor = 3;  // Of the starter.
 constexpr int kCannotStart = 126;
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  result.reserve(words.size() + 1);
-  for (std::string& word : words) result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
 
 Result<os::UniqueFd> make_file(const std::string& path, int besides) {
   os::UniqueFd file(
@@ -93,10 +85,7 @@ void tell_pid(int status) {
 }
 
 [[noreturn]] void become(const Start& start) {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  os::reset_signals();
   ::setsid();
   tell_pid(start.status);
   const int nothing = ::open("/dev/null", O_RDONLY);
@@ -129,8 +118,8 @@ Result<Starter> start_attempt(const jobs::JobFolder& folder, const jobs::Job& jo
                                         "--status-fd=" + std::to_string(kStatusDescriptor)};
   environment.push_back("BERTH_ADOPT=" + to_text(job.handle) + ":" + std::to_string(restarts));
   arguments.insert(arguments.end(), words.begin(), words.end());
-  const std::vector<char*> argument_pointers = pointers(arguments);
-  const std::vector<char*> environment_pointers = pointers(environment);
+  const std::vector<char*> argument_pointers = os::pointers_to(arguments);
+  const std::vector<char*> environment_pointers = os::pointers_to(environment);
   const Start start{.program = program.c_str(),
                     .directory = job.directory.c_str(),
                     .arguments = argument_pointers.data(),

@@ -49,10 +49,9 @@ std::optional<Duration> Dependencies::until_start(const Lease& lease) const {
 }
 
 std::string Dependencies::why_never(const Predecessor& predecessor) const {
-  const auto& ended = core_->state().ended();
-  const auto found = std::ranges::find(ended, predecessor.lease, &LeaseView::id);
-  if (found == ended.end()) return {};
-  const std::string why = why_never_after(*found, predecessor.ends);
+  const LeaseView* ended = core_->state().find_ended(predecessor.lease);
+  if (ended == nullptr) return {};
+  const std::string why = why_never_after(*ended, predecessor.ends);
   return why.empty() ? why : text_of(predecessor.lease) + why;
 }
 
@@ -95,8 +94,7 @@ std::optional<Refusal> Dependencies::refuse(const Request& request, UserId user)
                      "there is no " + text_of(id) + " that it could start after"};
     }
     if (core_->state().find(id) != nullptr) continue;
-    const auto& ended = core_->state().ended();
-    if (std::ranges::find(ended, id, &LeaseView::id) == ended.end()) {
+    if (core_->state().find_ended(id) == nullptr) {
       return Refusal{RefusalCode::kWrongState,
                      "how " + text_of(id) + " ended is not known any more: it is long ago"};
     }
@@ -108,11 +106,8 @@ std::optional<Refusal> Dependencies::refuse(const Request& request, UserId user)
 }
 
 void Dependencies::update(LeaseId id, const Lease* lease) {
-  if (lease != nullptr && lease->request.member) sets_[id] = lease->request.member->set;
-  if (const auto member = sets_.find(id); lease == nullptr && member != sets_.end()) {
-    touched_.insert(member->second);
-    sets_.erase(member);
-  }
+  const LeaseView* ended = lease == nullptr ? core_->state().find_ended(id) : nullptr;
+  if (ended != nullptr && ended->request.member) touched_.insert(ended->request.member->set);
   const bool waits = lease != nullptr && lease->waiting() != nullptr;
   if (waits && is_told(*lease) && !known_.contains(id)) note(id, *lease);
   if (!waits && known_.contains(id)) forget(id);

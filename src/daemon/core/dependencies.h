@@ -66,7 +66,6 @@ class Dependencies {
   std::map<LeaseId, Instant> starts_;                // Those that are early, by their own number.
   std::map<LeaseId, std::vector<LeaseId>> known_;    // Their predecessors.
   std::vector<LeaseId> ended_;                       // Predecessors, and not looked at yet.
-  std::map<LeaseId, LeaseId> sets_;                  // By member.
   std::set<LeaseId> touched_;                        // Sets of which a member has ended.
 };
 

@@ -39,6 +39,18 @@ class Sets : public StoryTest {
     (void)story.claim(story.handles);
     (void)ends(story.handles, code);
   }
+  /// Lease 2 runs, 3 is a set that waits for a good end of it, and 4 its member.
+  void ask_for_set_after_another() {
+    (void)story.ask(S::budget(gib(1)));
+    (void)story.claim(2);
+    Request set = S::budget(gib(1));
+    set.members = 1;
+    set.after = {{{2}, Ends::kOk}};
+    (void)story.ask(set);
+    Request member = S::budget(gib(1));
+    member.member = SetMember{{3}, 1};
+    (void)story.ask(member);
+  }
   LeaseView view(std::uint64_t lease) { return *story.coordinator.lease({lease}, story.now); }
   SetProgress progress() { return *view(1).set; }
   std::optional<LeaseId> found(const char* text) {
@@ -134,30 +146,14 @@ TEST_F(Sets, OnHoldItHoldsItsMembers) {
 }
 
 TEST_F(Sets, WaitsForOthersWithItsMembers) {
-  (void)story.ask(S::budget(gib(1)));
-  (void)story.claim(2);
-  Request set = S::budget(gib(1));
-  set.members = 1;
-  set.after = {{{2}, Ends::kOk}};
-  (void)story.ask(set);
-  Request member = S::budget(gib(1));
-  member.member = SetMember{{3}, 1};
-  (void)story.ask(member);
+  ask_for_set_after_another();
   EXPECT_EQ(view(4).state, LeaseState::kWaiting);
   EXPECT_EQ(story.coordinator.why({4}, story.now)->reason, WhyView::Reason::kAfter);
   EXPECT_THAT(ends(2), HasSubstr("grant 4; "));
 }
 
 TEST_F(Sets, WhatNeverStartsTakesItsMembersAlong) {
-  (void)story.ask(S::budget(gib(1)));
-  (void)story.claim(2);
-  Request set = S::budget(gib(1));
-  set.members = 1;
-  set.after = {{{2}, Ends::kOk}};
-  (void)story.ask(set);
-  Request member = S::budget(gib(1));
-  member.member = SetMember{{3}, 1};
-  (void)story.ask(member);
+  ask_for_set_after_another();
   (void)ends(2, 1);
   EXPECT_EQ(view(3).result, EndResult::kRefused);
   EXPECT_EQ(view(4).result, EndResult::kCancelled);

@@ -5,22 +5,13 @@
 #include <string>
 #include <utility>
 
-#include "base/number.h"
 #include "core/backfill.h"
+#include "model/set_member.h"
 
 namespace berth::core {
 namespace {
 
 constexpr std::size_t kPrefixMin = 3;
-
-// "17.3"
-std::optional<SetMember> parse_member(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const auto set = parse_number<std::uint64_t>(text.substr(0, dot));
-  const auto number = parse_number<std::uint32_t>(text.substr(dot + 1));
-  return set && number ? std::optional(SetMember{{*set}, *number}) : std::nullopt;
-}
 
 }  // namespace
 
@@ -136,7 +127,7 @@ std::variant<LeaseId, Refusal> Views::find(std::string_view text, Actor actor) c
                "there is no lease '" + std::string(text) + "' (berth ps -a lists them)"};
   const bool number =
       !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-  if (const std::optional<SetMember> member = parse_member(text)) {
+  if (const std::optional<SetMember> member = parse_set_member(text)) {
     const std::optional<LeaseId> id = find(*member);
     return id ? std::variant<LeaseId, Refusal>(*id) : none;
   }

@@ -51,15 +51,8 @@ class Spawning {
 
   /// An error number, or 0.
   int spawn(std::vector<std::string> words, std::vector<std::string> environment, pid_t& child) {
-    const auto pointers = [](std::vector<std::string>& texts) {
-      std::vector<char*> list;
-      list.reserve(texts.size() + 1);
-      for (std::string& text : texts) list.push_back(text.data());
-      list.push_back(nullptr);
-      return list;
-    };
     return ::posix_spawnp(&child, words.front().c_str(), &actions_, &attributes_,
-                          pointers(words).data(), pointers(environment).data());
+                          pointers_to(words).data(), pointers_to(environment).data());
   }
 
  private:
@@ -82,6 +75,21 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 }
 
 }  // namespace
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  list.reserve(texts.size() + 1);
+  for (std::string& text : texts) list.push_back(text.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
 
 Result<pid_t> spawn(const SpawnPlan& plan) {
   Spawning spawning;

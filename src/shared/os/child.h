@@ -32,6 +32,11 @@ struct SpawnPlan {
 /// process that started it reaps it.
 Result<pid_t> spawn(const SpawnPlan& plan);
 
+/// As exec takes them: valid as long as the texts are, and end with a null.
+std::vector<char*> pointers_to(std::vector<std::string>& texts);
+/// None blocked, none ignored, as in a new program. Between fork and exec: system calls alone.
+void reset_signals();
+
 struct ChildPlan {
   std::string program;                 // Its path.
   std::vector<std::string> arguments;  // After its name.

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <variant>
 
 #include "cli/keeper.h"
 #include "cli/run/environment.h"
 #include "client/background.h"
+#include "client/keeping.h"
 #include "jobs/job_folder.h"
 #include "os/clock.h"
-#include "wire/error.h"
 #include "wire/request.h"
 
 namespace berth::cli {
@@ -45,18 +44,6 @@ mode_t own_umask() {
   return mask;
 }
 
-// From now on the request stays when its connections end.
-Status keep(client::Client& client, const LeaseView& queued) {
-  TRY(connection, client.another());
-  TRY_STATUS(connection.send({.route = wire::Route::kReconnect,
-                              .lease = to_text(queued.handle),
-                              .body = ReconnectBody{.restarts = queued.restarts, .keep = true}}));
-  TRY(arrival, connection.wait(kAnswerWithin));
-  const auto* answer = std::get_if<client::Answer>(&arrival);
-  if (answer == nullptr) return Unit{};
-  return Error{Errc::kConflict, wire::decode_error(answer->body).message};
-}
-
 }  // namespace
 
 std::vector<std::string> environment_for_job(const std::vector<std::string>& all,
@@ -87,7 +74,8 @@ Status submit(client::Client& client, const os::Environment& env, const LeaseVie
             .environment = environment_for_job(client::own_environment(), submission.environment),
             .lines = submission.lines,
             .request = wire::encode(submission.request)}));
-  TRY_STATUS(keep(client, queued));
+  const Result<LeaseView> kept = client::keep_request(client, queued, kAnswerWithin);
+  if (!kept.ok()) return kept.error();
   TRY_STATUS(wake_keeper(folder));
   return folder.sync(queued.id);  // It may run already; its number is told once it is on disk.
 }
