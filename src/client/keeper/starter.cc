@@ -89,7 +89,8 @@ void tell_pid(int status) {
   ::setsid();
   tell_pid(start.status);
   const int nothing = ::open("/dev/null", O_RDONLY);
-  if (::dup2(nothing, 0) < 0 || ::dup2(start.log, 1) < 0 || ::dup2(start.log, 2) < 0) {
+  if (nothing < 0 || ::dup2(nothing, 0) < 0 || ::dup2(start.log, 1) < 0 ||
+      ::dup2(start.log, 2) < 0) {
     give_up(start, "arrange its ", "descriptors");
   }
   ::umask(start.umask);
