@@ -72,6 +72,15 @@ std::optional<Refusal> Admission::refuse(const Request& request, Actor actor) co
   return refuse_ancestors(request, actor);
 }
 
+std::optional<Refusal> Admission::refuse_tier(const std::string& tier) const {
+  const auto& tiers = core_->settings().tiers;
+  if (tier.empty() || tiers.contains(tier)) return std::nullopt;
+  std::string all;
+  for (const auto& [name, what] : tiers) all += (all.empty() ? "" : ", ") + name;
+  return invalid("no tier is called '" + tier.substr(0, limits::kNameMax) + "'; there are: " + all +
+                 " (a section [tier.NAME] in the daemon's configuration makes another)");
+}
+
 std::optional<Refusal> Admission::refuse_shape(const Request& request) const {
   if (!is_good_name(request.name)) {
     return invalid("the name '" + request.name.substr(0, limits::kNameMax) +
@@ -95,6 +104,7 @@ std::optional<Refusal> Admission::refuse_shape(const Request& request) const {
   if (request.share == Share::kSlice) {
     if (auto refusal = refuse_slice(request)) return refusal;
   }
+  if (auto refusal = refuse_tier(request.tier)) return refusal;
   if (auto refusal = Saves::refuse_way(request)) return refusal;
   if (request.requeue_grace && request.ttl) {
     return invalid("a reservation has no command that could be started again");

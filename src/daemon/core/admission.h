@@ -32,6 +32,7 @@ class Admission {
 
  private:
   std::optional<Refusal> refuse_shape(const Request& request) const;
+  std::optional<Refusal> refuse_tier(const std::string& tier) const;
   std::optional<Refusal> refuse_slice(const Request& request) const;
   std::optional<Refusal> refuse_user(const Request& request, UserId user) const;
   std::optional<Refusal> refuse_ancestors(const Request& request, Actor actor) const;

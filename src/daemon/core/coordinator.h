@@ -63,8 +63,9 @@ class Coordinator {
   std::vector<Remedy> remedies(const Request& request, Actor actor, Now now) const;
   /// One that decides as this one would from here on. Of what is over it knows nothing.
   Coordinator copy() const;
-  /// The highest that a request of this user may have.
-  Priority priority_max(UserId user) const;
+  /// What the request of this user does not say follows from its tier, and its priority is no
+  /// higher than they may ask for. `names_priority`: it says which it wants.
+  void fill_defaults(Request& request, bool names_priority, UserId user) const;
   /// What a CUDA context costs this user there, or is taken to cost as long as none was measured.
   Bytes context_cost(UserId user, DeviceId device) const;
   /// Grows whenever an answer to fit() may have changed.

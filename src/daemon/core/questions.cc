@@ -114,8 +114,14 @@ std::vector<Handle> Coordinator::settling() const {
   return handles;
 }
 
-Priority Coordinator::priority_max(UserId user) const {
-  return impl_->limits_of(user).priority_max;
+void Coordinator::fill_defaults(Request& request, bool names_priority, UserId user) const {
+  const auto& tiers = impl_->settings().tiers;
+  const auto found = tiers.find(request.tier);
+  const Tier tier = found == tiers.end() ? Tier{} : found->second;
+  request.may_yield |= tier.may_yield;
+  if (names_priority) return;
+  request.priority =
+      std::min(tier.priority.value_or(request.priority), impl_->limits_of(user).priority_max);
 }
 
 std::string Coordinator::trouble() const {

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "base/ids.h"
 #include "base/units.h"
@@ -19,6 +21,13 @@ struct UserLimits {
   std::uint32_t leases_max = 64;
   Bytes vram_max = Bytes::max();  // Sum of budgets.
   Priority priority_max = Priority::kUrgent;
+};
+
+/// What requests of one kind of work get where they do not say. A name of its operator's choice.
+struct Tier {
+  std::optional<Priority> priority;
+  bool may_yield = false;
+  std::optional<Duration> idle_max;  // Instead of Settings::idle_max.
 };
 
 struct PressureSettings {
@@ -51,8 +60,15 @@ struct Settings {
   Duration turn_min = seconds(10);      // Of leases that run in turns, and
   std::uint32_t turn_loss_percent = 5;  // how much of the time moving them may take at most.
   Duration idle_max = {};               // Idle for so long, a lease makes room; 0: it does not.
+  std::map<std::string, Tier> tiers = {
+      {"complex", {}}, {"execution", {}}, {"fast", {.priority = Priority::kHigh}}};
   UserLimits limits_default;
   std::map<UserId, UserLimits> limits;  // Instead of the default. The configuration has names.
+
+  /// When a lease of this request makes room for being idle; 0: never.
+  Duration idle_max_of(const Request& request) const;
+  /// Whether some lease may.
+  bool idle_leases_make_room() const;
 };
 
 }  // namespace berth::core

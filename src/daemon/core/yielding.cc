@@ -16,12 +16,13 @@ namespace {
 
 // Some lease may make room for a request of this priority.
 bool can_be_yielded_to(Priority next, const Settings& settings) {
-  return next == Priority::kUrgent || settings.idle_max > Duration{};
+  return next == Priority::kUrgent || settings.idle_leases_make_room();
 }
 
 // An administrator lends what nobody computes with, also without leave of its user.
-bool is_idle_for(const Lease& lease, const Request& next, Duration idle_max, Instant now) {
+bool is_idle_for(const Lease& lease, const Request& next, const Settings& settings, Instant now) {
   const Held* held = lease.held();
+  const Duration idle_max = settings.idle_max_of(lease.request);
   const bool is_idle = held != nullptr && held->idle_since && !held->frozen;
   return is_idle && idle_max > Duration{} && now - *held->idle_since >= idle_max &&
          lease.request.priority <= next.priority;
@@ -36,8 +37,7 @@ bool asked_to_yield(const Lease& lease, const Request& next) {
 }  // namespace
 
 bool Yielding::may_yield_to(const Lease& lease, const Lease& next) const {
-  const bool is_idle =
-      is_idle_for(lease, next.request, core_->settings().idle_max, core_->now().instant);
+  const bool is_idle = is_idle_for(lease, next.request, core_->settings(), core_->now().instant);
   if (!is_idle && !asked_to_yield(lease, next.request)) return false;
   const Standing standing = transfers_->standing_of(lease);
   return verdict(Operation::kMakeRoom, standing).answer == Answer::kAccept &&
@@ -107,9 +107,10 @@ std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& next,
 // See Note [Who makes room].
 void Yielding::make_room_for_next() {
   const Queue& queue = indexes_->queue();
+  if (queue.size() == 0 || !core_->may_grant()) return;
   const bool may_be_any =
       queue.has_urgent_request() || can_be_yielded_to(Priority::kLow, core_->settings());
-  if (queue.size() == 0 || !may_be_any || !core_->may_grant()) return;
+  if (!may_be_any) return;
   const Lease* next = indexes_->in_order(core_->now().instant).next();
   if (next == nullptr || !can_be_yielded_to(next->request.priority, core_->settings())) return;
   if (!presence_->is_offerable(*next) || !indexes_->user_has_room(*next) ||

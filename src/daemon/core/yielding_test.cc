@@ -247,6 +247,32 @@ TEST_F(IdleLeases, MakeRoomForWhoIsNextAfterSoLongAndComeBack) {
   EXPECT_THAT(story.second(), HasSubstr("move back 1; "));
 }
 
+TEST_F(IdleLeases, MakeRoomAfterTheTimeOfTheirTier) {
+  Settings settings{.order = Order::kPriority, .reserve = {}};
+  settings.tiers = {{"notebook", {.idle_max = minutes(2)}}};
+  (void)story.feed(Configured{settings});
+  Request notebook = asks(gib(12));
+  notebook.tier = "notebook";
+  hold(1, notebook, gib(11));
+  (void)story.ask(asks(gib(8)), 1001);
+  (void)story.seconds_pass(2 * kMinute - 1);
+  EXPECT_THAT(leaving(), IsEmpty());
+  (void)story.seconds_pass(1);
+  EXPECT_THAT(leaving(), ElementsAre(1));
+}
+
+TEST_F(IdleLeases, StayWhereTheirTierSaysSo) {
+  Settings settings{.order = Order::kPriority, .reserve = {}, .idle_max = minutes(2)};
+  settings.tiers = {{"server", {.idle_max = Duration{}}}};
+  (void)story.feed(Configured{settings});
+  Request server = asks(gib(12));
+  server.tier = "server";
+  hold(1, server, gib(11));
+  (void)story.ask(asks(gib(8)), 1001);
+  (void)story.seconds_pass(30 * kMinute);
+  EXPECT_THAT(leaving(), IsEmpty());
+}
+
 TEST_F(IdleLeases, StayWhereNothingIsSaidOfThem) {
   hold(1, asks(gib(12)), gib(11));
   (void)story.ask(asks(gib(8), Priority::kUrgent));

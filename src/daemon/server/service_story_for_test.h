@@ -87,6 +87,8 @@ class ServiceTest : public ::testing::Test {
         world_(trace_),
         engine_({.core = {.order = Order::kFifo,
                           .reserve = {},
+                          .tiers = {{"fast", {.priority = Priority::kHigh}},
+                                    {"night", {.priority = Priority::kLow, .may_yield = true}}},
                           .limits = {{kLea, {.priority_max = Priority::kLow}}}}},
                 world_, service_) {
     service_.connect(engine_, sent_);

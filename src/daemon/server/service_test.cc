@@ -289,6 +289,34 @@ TEST_F(ServiceTest, APriorityThatNobodyNamedIsTheHighestAllowed) {
   EXPECT_EQ(lease(post("/v1/leases", request(gib(1)))).request.priority, Priority::kNormal);
 }
 
+TEST_F(ServiceTest, ATierSaysWhatTheRequestDoesNot) {
+  const auto ask_as = [&](const std::string& body) {
+    return lease(post("/v1/leases", body)).request;
+  };
+  const Request fast = ask_as(R"({"vram_bytes":1073741824,"tier":"fast"})");
+  EXPECT_EQ(fast.priority, Priority::kHigh);
+  EXPECT_EQ(fast.tier, "fast");
+  EXPECT_FALSE(fast.may_yield);
+  const Request named = ask_as(R"({"vram_bytes":1073741824,"tier":"fast","priority":"low"})");
+  EXPECT_EQ(named.priority, Priority::kLow);
+  EXPECT_EQ(ask_as(R"({"vram_bytes":1073741824})").priority, Priority::kNormal);
+  const Request night = ask_as(R"({"vram_bytes":1073741824,"tier":"night"})");
+  EXPECT_EQ(night.priority, Priority::kLow);
+  EXPECT_TRUE(night.may_yield);
+}
+
+TEST_F(ServiceTest, ATierSetsNoPriorityAboveTheHighestAllowed) {
+  const std::string fast = R"({"vram_bytes":1073741824,"tier":"fast"})";
+  EXPECT_EQ(lease(post("/v1/leases", fast, kLea)).request.priority, Priority::kLow);
+}
+
+TEST_F(ServiceTest, ATierThatIsNotThereIsRefusedWithThoseThatAre) {
+  const HttpAnswer answer = post("/v1/leases", R"({"vram_bytes":1073741824,"tier":"fats"})");
+  EXPECT_EQ(code_of(answer), "invalid");
+  EXPECT_THAT(answer.body, HasSubstr("no tier is called 'fats'; there are: fast, night (a "
+                                     "section [tier.NAME]"));
+}
+
 TEST_F(ServiceTest, OnlyItsUserOrAnAdminStopsOrReloadsTheDaemon) {
   EXPECT_EQ(code_of(post("/v1/daemon/stop", "", kBen)), "not_yours");
   EXPECT_EQ(code_of(post("/v1/daemon/reload", "", kBen)), "not_yours");

@@ -214,6 +214,16 @@ constexpr std::array kKeys = {
         "more than that. Not set: normal, or urgent in user mode.",
         [](Config& c, Name name) -> Slot { return &c.users[name].max_priority; }},
 
+    Key{"tier.*.priority",
+        "Of requests with --tier NAME that name no priority. complex, execution and fast are built "
+        "in: fast is high.",
+        [](Config& c, Name name) -> Slot { return &c.core.tiers[name].priority; }},
+    Key{"tier.*.yield", "Whether their memory may be given to urgent requests, as with --yield.",
+        [](Config& c, Name name) -> Slot { return &c.core.tiers[name].may_yield; }},
+    Key{"tier.*.idle",
+        "How long they are idle before they make room, instead of policy.idle. 0: they never do.",
+        [](Config& c, Name name) -> Slot { return &c.core.tiers[name].idle_max; }},
+
     Key{"alert.*.when",
         "What the rule looks at; docs/alerts.md. Three are built in: gpu-high, at 62% of a GPU, "
         "gpu-critical, at 88%, and out-of-memory.",

@@ -205,11 +205,25 @@ void Loader::read_entry(const File& file, const Entry& entry, Path path) {
       return problem(problem_at(file, entry.at, shown(path, project) + ": " + *wrong));
     }
   }
-  const bool too_many = config_.users.size() == kUsersMax && !config_.users.contains(entry.key);
-  if (found.free_name && path.front() == "users" && too_many) {
+  if (found.free_name && path.front() == "tier" && !is_alert_name(entry.key)) {
+    return problem(problem_at(file, entry.at,
+                              shown(path, project) +
+                                  ": a tier's name has letters, digits, '-' and "
+                                  "'_', " +
+                                  std::to_string(kAlertNameMax) + " of them at most"));
+  }
+  const auto too_many = [&](const auto& named, std::size_t most) {
+    return found.free_name && named.size() == most && !named.contains(entry.key);
+  };
+  if (path.front() == "users" && too_many(config_.users, kUsersMax)) {
     return problem(
         problem_at(file, entry.at,
                    shown(path, project) + ": more than " + std::to_string(kUsersMax) + " users"));
+  }
+  if (path.front() == "tier" && too_many(config_.core.tiers, kTiersMax)) {
+    return problem(problem_at(file, entry.at,
+                              shown(path, project) + ": more than " + std::to_string(kTiersMax) +
+                                  " tiers, with those that are built in"));
   }
   read_table(file, *table, path);
 }

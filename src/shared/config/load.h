@@ -20,6 +20,7 @@ namespace berth::config {
 inline constexpr std::size_t kFileMax = std::size_t{256} << 10U;  // Bytes of one file.
 inline constexpr std::size_t kProblemsMax = 20;                   // Told at once.
 inline constexpr std::size_t kUsersMax = 4'096;                   // With a table of their own.
+inline constexpr std::size_t kTiersMax = 64;                      // Built-in ones included.
 inline constexpr std::size_t kAlertsMax = 64;                     // Rules, built-in ones included.
 inline constexpr std::size_t kAlertNameMax = 64;                  // Bytes.
 

@@ -100,6 +100,10 @@ leases = 1
 max_priority = "low"
 [users."1001"]
 leases = 3
+[tier.night]
+priority = "low"
+yield = true
+idle = "5m"
 [client]
 color = "never"
 output = "json"
@@ -134,6 +138,9 @@ TEST(Load, EveryKeyIsRead) {
   EXPECT_EQ(config.users.at("guest").leases, 1U);
   EXPECT_EQ(config.users.at("guest").max_priority, Priority::kLow);
   EXPECT_EQ(config.users.at("1001").leases, 3U);
+  const core::Tier& night = config.core.tiers.at("night");
+  EXPECT_EQ(night.priority, Priority::kLow);
+  EXPECT_TRUE(night.may_yield && night.idle_max == minutes(5));
   EXPECT_EQ(config.client.color, Color::kNever);
   EXPECT_EQ(config.client.output, Output::kJson);
 }
@@ -283,6 +290,8 @@ TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
            {"access.admins = [\"@\"]", "'@' is in it"},
            {"[users.guest]\nmax_priority = \"top\"", "2:16: users.guest.max_priority: must be"},
            {"[users.\"a b\"]\nleases = 0", "users.\"a b\".leases: must be a number from 1"},
+           {"[tier.\"a b\"]\nyield = true", "tier.\"a b\": a tier's name has letters"},
+           {"[tier.a]\nshare = \"slice\"", "tier.a.share: there is no such key"},
            {"[alert.a]\nwhen = \"gpu.mem_used > 10\"",
             "2:8: alert.a.when: column 16: '10' should be a size with its unit"},
            {"[alert.a]\nrepeat = \"1m\"", "2:1: alert.a: has no `when`"},

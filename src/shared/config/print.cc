@@ -43,6 +43,7 @@ std::string path_with(const Key& key, std::string_view name) {
 std::string header(const std::string& section) {
   if (section == "gpu.*") return "[gpu.\"GPU-5a1c0d2e-0000-0000-0000-000000000000\"]";
   if (section == "users.*") return "[users.guest]";
+  if (section == "tier.*") return "[tier.night]";
   if (section == "alert.*") return "[alert.train-failed]";
   return "[" + section + "]";
 }
@@ -51,6 +52,8 @@ std::string example(const Key& key) {
   if (key.path == "gpu.*.reserve") return "\"2GiB\"";
   if (key.path == "users.*.vram") return "\"12GiB\"";
   if (key.path == "users.*.leases") return "2";
+  if (key.path == "tier.*.yield") return "true";
+  if (key.path == "tier.*.idle") return "\"15m\"";
   if (key.path == "alert.*.when") return "\"lease.ended result=failed\"";
   if (is_of_alert(key)) {
     Config config;
@@ -175,6 +178,10 @@ std::vector<ShownValue> shown_values(const Config& config) {
     }
     if (key.path.starts_with("users.*")) {
       for (const auto& [name, user] : config.users) add(key, path_with(key, toml_key(name)), name);
+    } else if (key.path.starts_with("tier.*")) {
+      for (const auto& [name, tier] : config.core.tiers) {
+        add(key, path_with(key, toml_key(name)), name);
+      }
     } else if (is_of_alert(key)) {
       for (const auto& [name, rule] : config.alerts) add(key, path_with(key, toml_key(name)), name);
     } else {

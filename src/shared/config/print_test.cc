@@ -90,6 +90,7 @@ policy.exclusive_unmanaged_max = "1000000B"
 access.admins = ["a\"b", "@c"]
 users.guest.leases = 2
 users."x.y".max_priority = "high"
+tier.fast.yield = true
 gpu."GPU-5a1c0d2e-0000-0000-0000-000000000001".reserve = "0"
 )");
   std::string text;

@@ -113,6 +113,7 @@ struct Request {
   std::optional<UnixMs> not_before;
   std::uint32_t members = 0;  // Of a set: it is granted nothing itself. 0: it is none.
   std::optional<SetMember> member;
+  std::string tier;                // Kind of work; empty: none.
   std::vector<LeaseId> ancestors;  // Live leases that it is asked for inside of (--new-lease).
   std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.
   /// It may be stopped, within this time, to wait in the queue and be started again.
@@ -217,7 +218,16 @@ constexpr auto request_ways() {
           .shown(kAsAsked),
       field("member", &Request::member, "Of a set that waits: it takes the place of that.")
           .left_out(side::kJournal)
-          .shown("Of which set it is one."));
+          .shown("Of which set it is one."),
+      field("tier", &Request::tier,
+            "Which kind of work it is: what it does not say of its priority, and whether it makes "
+            "room, is what the configuration's tier.NAME says.")
+          .of(TextForm::kTitle)
+          .left_out(side::kJournal)
+          .option("--tier=TIER",
+                  "kind of work: complex, execution, fast or one's own; it decides "
+                  "what is not said here")
+          .shown(kAsAsked));
 }
 constexpr auto fields_of(Is<Request> auto*) {
   return request_terms() + request_ways();
