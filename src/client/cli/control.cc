@@ -19,13 +19,13 @@ namespace {
 // Ten seconds from SIGTERM to SIGKILL, half a minute in which memory is seen to be freed, and some.
 constexpr Duration kEndWithin = seconds(45);
 
+}  // namespace
+
 bool asked_and_agreed(const std::string& question) {
   complain("berth: " + question + " [y/N] ");
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
 }
-
-}  // namespace
 
 void Control::declare() {
   declare_leases(invocation_.options, words_);

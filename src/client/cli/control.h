@@ -60,6 +60,9 @@ class Control {
   bool said_simulated_ = false;
 };
 
+/// Puts a question on the terminal. False: the answer was not yes.
+bool asked_and_agreed(const std::string& question);
+
 /// "12 (me/train)"
 std::string named(const LeaseView& lease, const RenderContext& context);
 

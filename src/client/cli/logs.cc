@@ -108,8 +108,8 @@ std::optional<Found> find_job(const LogsOptions& logs, const jobs::JobFolder& fo
   const auto leases = select_leases(session, {logs.word});
   if (!leases) return std::nullopt;
   if (leases->size() != 1) {
-    session.fail(ExitCode::kUsage, quoted(logs.word) + " means " + std::to_string(leases->size()) +
-                                       " leases, and not one");
+    session.fail(ExitCode::kUsage, cli::quoted(logs.word) + " means " +
+                                       std::to_string(leases->size()) + " leases, and not one");
     return std::nullopt;
   }
   const LeaseView& lease = leases->front();
