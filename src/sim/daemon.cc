@@ -308,11 +308,26 @@ std::vector<ChargeSample> Daemon::charges(const std::vector<Handle>& /*settling*
   return accounts_.charges();
 }
 
+// What a process has charged to a lease that is over counts for that of the `berth run` which it is
+// still below: one `berth run` may have asked twice, since the first answer was late.
+bool Daemon::has_memory_of_others_below(const ReferenceLease& known) const {
+  if (!known.supervisor) return false;
+  const std::vector<Process> below = parts_.processes.descendants(*known.supervisor);
+  for (std::size_t index = 0; index < parts_.devices.count(); ++index) {
+    for (const Use& use : parts_.devices.at(index).uses) {
+      const bool is_below = std::ranges::find(below, use.process) != below.end();
+      if (is_below && use.lease != known.handle) return true;
+    }
+  }
+  return false;
+}
+
 // Of the dead the driver knows the pid alone, and one of the lease's may have had it before. The
 // sample may be as old as a probe may be slow.
-bool Daemon::takes_dead_for_its(Handle lease) const {
+bool Daemon::counts_what_others_charged(Handle lease) const {
   const ReferenceLease* known = parts_.checker.journal().find(lease);
   if (known == nullptr) return false;
+  if (has_memory_of_others_below(*known)) return true;
   const Instant now = parts_.context.clock.instant();
   return std::ranges::any_of(parts_.devices.of_the_dead(now + seconds(-2)), [&](const Use& use) {
     return use.lease != lease && known->members.had_pid(use.process.pid);
@@ -323,7 +338,7 @@ bool Daemon::takes_dead_for_its(Handle lease) const {
 void Daemon::set_unaccounted(Handle lease, const std::vector<Bytes>& bytes,
                              const std::vector<bool>& /*may_give_back*/) {
   for (const Bytes& unaccounted : bytes) {
-    const bool is_sure = accounts_.charges_all(lease) && !takes_dead_for_its(lease);
+    const bool is_sure = accounts_.charges_all(lease) && !counts_what_others_charged(lease);
     if (unaccounted == Bytes{} || !is_sure) continue;
     parts_.context.fail(fmt::format("lease {} is told of {} bytes that its programs did not charge",
                                     to_text(lease), unaccounted.value));

@@ -79,7 +79,8 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   void asked(server::ConnectionId connection, server::Command ask,
              server::Engine::Listen listen) override;
   void on_disconnect(server::ConnectionId connection) override;
-  bool takes_dead_for_its(Handle lease) const;
+  bool counts_what_others_charged(Handle lease) const;
+  bool has_memory_of_others_below(const ReferenceLease& known) const;
 
   void enter(const std::function<void(core::Now)>& entry);
   bool passes_call();
