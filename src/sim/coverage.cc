@@ -85,6 +85,8 @@ constexpr std::string_view kNotWanted[] = {
     "request_on_hold not on_hold",
     "request_kept",
     "job_queued_again",
+    "command_ended kind out_of_memory",
+    "command_ended kind final",
     // Two seeds in a hundred reach it: not each run of 200 does.
     "lease_revoked result failed",
     "measure_begun cause unmanaged",

@@ -353,8 +353,9 @@ struct ReferenceModel::Applier {
     lease.requeue.stop_at.reset();
     return std::exchange(lease.requeue.asked, std::nullopt).has_value();
   }
-  static bool follows(ReferenceLease& lease, const LeaseRequeued&) {
-    const bool may = lease.requeue.stop_at && !lease.save.number && lease.members.command_ended &&
+  static bool follows(ReferenceLease& lease, const LeaseRequeued& fact) {
+    const bool is_told = lease.requeue.stop_at || fact.retry;
+    const bool may = is_told && !lease.save.number && lease.members.command_ended &&
                      lease.members.processes.empty();
     ReferenceLease waits{.id = lease.id,
                          .handle = lease.handle,

@@ -180,3 +180,35 @@ process_gone() { ! kill -0 "$1" 2>/dev/null; }
   status_is 64
   contains "job 1 is a set of 2: name one of them, 1.1 to 1.2"
 }
+
+@test "jobs that fail one after the other put their set on hold, with the reason and the cure" {
+  seq 10000 >list
+  berth submit -q -m 1G --each list -n sweep -- bash -c 'echo x >>starts; [[ -e mended ]] || exit 3'
+  set_is_on_hold() { of 1 flags | grep -q on_hold; }
+  eventually set_is_on_hold
+  sleep 0.5
+  (($(wc -l <starts) < 20))
+  run berth why sweep
+  contains "it is on hold, since 10 attempts of its jobs in a row have failed within 5m, the last that of 1."
+  contains "(berth hold --off 1 lets its jobs go on)"
+  run berth ps
+  contains "10 attempts"
+  run berth history --events
+  contains "hold"
+  [[ $(of 1 on_hold.by) == null && $(of 1 on_hold.reason) == 10\ attempts* ]]
+  touch mended
+  before=$(wc -l <starts)
+  berth hold --off 1
+  more() { (($(wc -l <starts) > before + 12)); }
+  eventually more
+  berth cancel 1
+}
+
+@test "how many failures are too many is configured" {
+  mkdir -p "$XDG_CONFIG_HOME/berth"
+  printf '[jobs]\nbreaker_failures = 0\n' >"$XDG_CONFIG_HOME/berth/config.toml"
+  seq 12 >list
+  berth submit -q -m 1G --each list -- false
+  patience=30 eventually ended_as 1 failed
+  [[ $(of_set 1 failed) == 12 ]]
+}

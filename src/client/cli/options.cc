@@ -89,12 +89,17 @@ Setter store(std::vector<std::string>& list) {
   };
 }
 
-Setter store(std::optional<std::uint32_t>& number) {
+Setter store(std::uint32_t& number) {
   return [&number](std::string_view value) -> Status {
-    number = parse_number<std::uint32_t>(value);
-    if (!number) return wrong(quoted(value) + " is not a whole number");
+    const std::optional<std::uint32_t> parsed = parse_number<std::uint32_t>(value);
+    if (!parsed) return wrong(quoted(value) + " is not a whole number");
+    number = *parsed;
     return Unit{};
   };
+}
+
+Setter store(std::optional<std::uint32_t>& number) {
+  return [&number](std::string_view value) { return store(number.emplace())(value); };
 }
 
 Setter store(std::optional<Bytes>& size) {
@@ -118,6 +123,10 @@ Setter store(std::optional<Duration>& duration) {
 }
 
 Setter store_positive(std::optional<Duration>& duration) {
+  return [&duration](std::string_view value) { return store(duration.emplace())(value); };
+}
+
+Setter store(Duration& duration) {
   return [&duration](std::string_view value) -> Status {
     TRY(read, parse_duration(value));
     if (read == Duration{}) return wrong("must be greater than 0");

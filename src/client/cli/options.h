@@ -35,10 +35,12 @@ Setter clear(bool& flag);
 Setter store(std::string& text);
 Setter store(std::optional<std::string>& text);
 Setter store(std::vector<std::string>& list);  // One more each time.
+Setter store(std::uint32_t& number);
 Setter store(std::optional<std::uint32_t>& number);
-Setter store(std::optional<Bytes>& size);                  // More than none, with a unit.
-Setter store(std::optional<Duration>& duration);           // 0 too: "do not wait".
-Setter store_positive(std::optional<Duration>& duration);  // At least 1 ms.
+Setter store(std::optional<Bytes>& size);         // More than none, with a unit.
+Setter store(std::optional<Duration>& duration);  // 0 too: "do not wait".
+Setter store(Duration& duration);                 // At least 1 ms, as the next.
+Setter store_positive(std::optional<Duration>& duration);
 
 using Choices = std::vector<std::string_view>;  // If not empty, the only values there are.
 

@@ -93,7 +93,7 @@ Instant Keeper::next_member_at(const Tended& tended) const {
   const Members& members = *tended.members;
   const LeaseView& set = *tended.sight.lease;
   const bool is_left = !members.again.empty() || members.next <= tended.job.members;
-  const bool waits = set.state == LeaseState::kWaiting && !set.flags.on_hold;
+  const bool waits = set.state == LeaseState::kWaiting;  // On hold, its members are not granted.
   if (!is_left || !waits) return Instant::never();
   const Count count = count_members(tended.job.id);
   // What one asks for that is to be learnt is known when one has ended.

@@ -114,6 +114,13 @@ std::optional<Refusal> Admission::refuse_shape(const Request& request) const {
     return invalid("the time to stop must be greater than 0 and at most " +
                    to_text(limits::kCheckpointGraceMax));
   }
+  if (request.ttl && (request.retry_max > 0 || request.on_oom != OnOom::kFail)) {
+    return invalid("a reservation has no command that could be started again");
+  }
+  if (request.retry_after.ns <= 0 || request.retry_after > kRetryAfterMost) {
+    return invalid("the time before it is started again must be greater than 0 and at most " +
+                   to_text(kRetryAfterMost));
+  }
   if (request.may_yield && request.ttl) {
     return Refusal{RefusalCode::kInvalid,
                    "a reservation has no programs whose memory could be given to others"};
@@ -295,6 +302,26 @@ Request Admission::with_learned_size(Request request, UserId user) const {
     request.vram = *budget;
   }
   return request;
+}
+
+// What its other runs needed says more than a guess.
+std::optional<Bytes> Admission::grown(const Lease& lease) const {
+  Request more = lease.request;
+  if (more.share == Share::kExclusive) return std::nullopt;
+  const Bytes had = more.vram;
+  const Bytes learned =
+      core_->state().runs().budget_for(lease.user, more.command).value_or(Bytes{});
+  Bytes largest;
+  for (const Account& account : ledger_->accounts()) {
+    if (account.seen && is_eligible(account, more)) {
+      largest = std::max(largest, account.grantable_when_empty());
+    }
+  }
+  more.vram = std::min(learned > had ? learned : had + had, largest);
+  if (more.vram <= had || most_taken(*ledger_, more) > core_->limits_of(lease.user).vram_max) {
+    return std::nullopt;
+  }
+  return refuse_devices(more, lease.user) ? std::nullopt : std::optional(more.vram);
 }
 
 std::string Admission::shortage_text(const Request& request, UserId user) const {

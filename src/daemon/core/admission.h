@@ -27,6 +27,9 @@ class Admission {
   /// With as much as earlier runs of its command used, where that is asked for and known. It stands
   /// in its record: what is learnt later changes nothing of it.
   Request with_learned_size(Request request, UserId user) const;
+  /// Of one that ran out of memory: what it is given if it is started again. Absent: no more can
+  /// be.
+  std::optional<Bytes> grown(const Lease& lease) const;
   /// Why it cannot be granted at this moment.
   std::string shortage_text(const Request& request, UserId user) const;
 

@@ -42,6 +42,15 @@ bool Dependencies::waits_for_others(const Lease& lease) const {
   });
 }
 
+std::vector<LeaseId> Dependencies::retried(const Lease& lease) const {
+  std::vector<LeaseId> retried;
+  for (const Predecessor& predecessor : lease.request.after) {
+    const Lease* other = core_->state().find(predecessor.lease);
+    if (other != nullptr && other->retries.failed) retried.push_back(other->id);
+  }
+  return retried;
+}
+
 std::optional<Duration> Dependencies::until_start(const Lease& lease) const {
   if (!lease.request.not_before) return std::nullopt;
   const std::int64_t ms = lease.request.not_before->value - core_->now().wall.value;

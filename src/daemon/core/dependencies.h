@@ -24,6 +24,8 @@ class Dependencies {
 
   // Of a lease that waits.
   bool waits_for_others(const Lease& lease) const;
+  /// Those of them that have failed, and are started again.
+  std::vector<LeaseId> retried(const Lease& lease) const;
   bool is_early(const Lease& lease) const { return until_start(lease).has_value(); }
   /// A set is granted nothing, and a member waits for what its set waits for.
   bool is_free(const Lease& lease) const {

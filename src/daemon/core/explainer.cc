@@ -183,6 +183,7 @@ WhyView Explainer::why(const Lease& lease, Now at) const {
   if (!view.shortages.empty() && (!counts_leases || view.ahead_count <= kProjectedMax)) {
     add_holders(lease, view, at);
   }
+  if (view.reason == WhyView::Reason::kAfter) view.retried = dependencies_->retried(lease);
   add_start(lease, view, at);
   return view;
 }

@@ -35,7 +35,7 @@ class Holding : public StoryTest {
 TEST_F(Holding, OthersPassItAndItKeepsItsPlace) {
   EXPECT_EQ(hold(2), "waiting 2; ");
   EXPECT_TRUE(view(2).flags.on_hold);
-  EXPECT_EQ(view(2).hold, (OnHold{.since = story.now.wall, .by = {1000}}));
+  EXPECT_EQ(view(2).hold, (OnHold{.since = story.now.wall, .by = UserId{1000}}));
   EXPECT_THAT(first_ends(), HasSubstr("grant 3; "));
   (void)story.claim(3);
   (void)story.ask(S::whole());
@@ -89,7 +89,7 @@ TEST_F(Holding, SaidTwiceItIsDoneOnce) {
   const UnixMs since = view(2).hold->since;
   (void)story.pass(seconds(5));
   EXPECT_EQ(hold(2, false, {{0}, true}), "waiting 2; ");
-  EXPECT_EQ(view(2).hold, (OnHold{.since = since, .by = {1000}}));
+  EXPECT_EQ(view(2).hold, (OnHold{.since = since, .by = UserId{1000}}));
 }
 
 TEST_F(Holding, OfOthersOnlyAdminsMay) {

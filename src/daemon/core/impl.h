@@ -63,17 +63,17 @@ struct Coordinator::Impl final : Decider {
                       attribution, confirmations, resizing, displaced, left_alone};
   Slices slices{*this, ledger, devices, indexes, presence, attribution, confirmations, transfers};
   Yielding yielding{*this, ledger, devices, indexes, presence, attribution, transfers};
-  Requeuing requeuing{*this, presence, saves};
+  Requeuing requeuing{*this, admission, presence, saves};
   Lifecycle lifecycle{*this,      devices, admission, presence,  attribution, confirmations,
                       membership, saves,   resizing,  transfers, requeuing};
   Escalation escalation{*this, devices,   indexes,   attribution, pressure,
                         saves, transfers, displaced, requeuing,   lifecycle};
   Scheduler scheduler{*this, ledger, indexes, presence, resizing, transfers, slices, yielding};
-  Views views{*this,    ledger,   devices,   attribution, unmanaged,  idle,
-              progress, pressure, transfers, displaced,   left_alone, slices};
+  Views views{*this,    ledger,    devices,   attribution, unmanaged, idle,     progress,
+              pressure, transfers, displaced, left_alone,  slices,    requeuing};
   Explainer explainer{*this, ledger, indexes, admission, dependencies, presence, slices, views};
   Requests requests{*this,    ledger,        devices,   admission, dependencies,
-                    presence, confirmations, lifecycle, explainer};
+                    presence, confirmations, requeuing, lifecycle, explainer};
   Timers timers;
   std::optional<Instant> wake_at;  // What was last asked for.
 

@@ -83,9 +83,12 @@ void Lifecycle::on(const ReportExit& event) {
     return;
   }
   const bool news = !held->command_ended;
+  const bool is_told = held->exit.has_value();
   // A `berth run` that has stopped it comes back instead of telling how it ended.
   requeuing_->drop(id, kEndedByItself);
-  if (!held->exit) core_->decide(id, CommandEnded{id, event.body.exit});
+  if (!is_told) core_->decide(id, CommandEnded{id, event.body.exit, event.body.kind});
+  // Its `berth run` comes back, to wait for the next attempt.
+  if (!is_told && requeuing_->retry_of(*lease)) presence_->disconnected(id);
   membership_->set_leftovers(id, event.body.leftovers);
   if (news) command_finished(id);
   finish_if_free(id);
@@ -163,6 +166,9 @@ void Lifecycle::release(LeaseId id, std::optional<UserId> by, ReleaseWay way) {
     finish_if_free(id);
   } else if (way.ends_them) {
     const Held& was = lease->releasing()->was;
+    if (requeuing_->retry_of(*lease)) {
+      core_->decide(id, CommandEnded{id, was.exit, EndKind::kFinal});
+    }
     if (!was.revoked && was.has_processes()) {
       const Instant kill_at = core_->now().instant + limits::kKillAfter;
       core_->decide(id, LeaseRevoked{id, EndResult::kCancelled, kill_at, by});
@@ -354,8 +360,13 @@ void Lifecycle::finish_if_free(LeaseId id) {
   if (lease->checkpoints.asked) {
     saves_->end(id, CheckpointOutcome::kFailed, "its command ended before it was told");
   }
+  if (auto retry = requeuing_->retry_of(*lease)) {
+    breaker_.ended(*lease, result_of(releasing.was));
+    return wait_again(id, retry);
+  }
   const EndResult known = result_of(releasing.was);
   const EndResult result = releasing.result == EndResult::kLost ? known : releasing.result;
+  breaker_.ended(*lease, result);
   core_->decide(id, LeaseEnded{id, result, attribution_->peaks(*lease)});
   core_->notify(id, LeaseEvent::kEnded);
 }
@@ -414,13 +425,13 @@ void Lifecycle::nobody_starts_it_again(LeaseId id) {
 }
 
 // What was measured of the run that is over says nothing of the next one.
-void Lifecycle::wait_again(LeaseId id) {
+void Lifecycle::wait_again(LeaseId id, std::optional<Retry> retry) {
   answer_exit(id);
-  requeuing_->answer_waiters(id);
+  if (!retry) requeuing_->answer_waiters(id);
   const bool is_there = presence_->is_connected(id);
   core_->forget_run(id);
   if (!is_there) presence_->disconnected(id, core_->now().instant + limits::kReconnectWithin);
-  core_->decide(id, LeaseRequeued{id});
+  core_->decide(id, LeaseRequeued{id, retry});
   core_->notify(id, LeaseEvent::kRequeued);
 }
 

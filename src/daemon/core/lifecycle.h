@@ -11,6 +11,7 @@
 
 #include "core/admission.h"
 #include "core/attribution.h"
+#include "core/breaker.h"
 #include "core/decider.h"
 #include "core/devices.h"
 #include "core/part.h"
@@ -43,7 +44,8 @@ class Lifecycle {
         saves_(saves),
         resizing_(resizing),
         transfers_(transfers),
-        requeuing_(requeuing) {}
+        requeuing_(requeuing),
+        breaker_(core) {}
 
   void on(const ReportExit& event);
   void on(const Release& event);
@@ -79,7 +81,10 @@ class Lifecycle {
   bool tend_exit(LeaseId id);
   /// The rest, one thing at a time.
   void tend(LeaseId id);
-  void forget(LeaseId id) { known_.forget(id); }
+  void forget(LeaseId id) {
+    known_.forget(id);
+    breaker_.forget(id);
+  }
   void forget_run(LeaseId id);
 
  private:
@@ -103,7 +108,7 @@ class Lifecycle {
   void settle_one(LeaseId id);
   bool may_be_brought_back(const Lease& lease) const;
   void answer_exit(LeaseId id);
-  void wait_again(LeaseId id);
+  void wait_again(LeaseId id, std::optional<Retry> retry = {});
   std::optional<Instant> kill_due(const Lease& lease) const;
   void kill_programs(LeaseId id);
   void send_signal(LeaseId id, std::int32_t signal);
@@ -126,6 +131,7 @@ class Lifecycle {
   Ref<Transfers> transfers_;
   Ref<Requeuing> requeuing_;
   PerLease<OfLease> known_;
+  Breaker breaker_;                                // Of sets.
   std::set<std::pair<Process, LeaseId>> watches_;  // Who waits for the end of which process.
 };
 

@@ -50,7 +50,7 @@ void Requests::on(const Reconnect& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.handle);
   if (lease == nullptr) return;
   const Held* granted = lease->granted();
-  const bool stopped = granted != nullptr && granted->is_being_stopped();
+  const bool stopped = requeuing_->comes_back(*lease);
   if (event.body.restarts != lease->restarts + (stopped ? 1U : 0U)) {
     core_->refuse(event.token, RefusalCode::kWrongState,
                   text_of(lease->id) + " has been started " + std::to_string(lease->restarts) +

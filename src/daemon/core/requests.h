@@ -13,6 +13,7 @@
 #include "core/lifecycle.h"
 #include "core/part.h"
 #include "core/presence.h"
+#include "core/requeuing.h"
 
 namespace berth::core {
 
@@ -20,7 +21,7 @@ class Requests {
  public:
   Requests(Decider& core, const Ledger& ledger, const Devices& devices, const Admission& admission,
            const Dependencies& dependencies, Presence& presence, const Confirmations& confirmations,
-           Lifecycle& lifecycle, Explainer& explainer)
+           const Requeuing& requeuing, Lifecycle& lifecycle, Explainer& explainer)
       : core_(core),
         ledger_(ledger),
         devices_(devices),
@@ -28,6 +29,7 @@ class Requests {
         dependencies_(dependencies),
         presence_(presence),
         confirmations_(confirmations),
+        requeuing_(requeuing),
         lifecycle_(lifecycle),
         explainer_(explainer) {}
 
@@ -54,6 +56,7 @@ class Requests {
   Ref<const Dependencies> dependencies_;
   Ref<Presence> presence_;
   Ref<const Confirmations> confirmations_;
+  Ref<const Requeuing> requeuing_;
   Ref<Lifecycle> lifecycle_;
   Ref<Explainer> explainer_;
   std::set<LeaseId> unchecked_;

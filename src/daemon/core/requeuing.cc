@@ -29,6 +29,32 @@ std::optional<Refusal> Requeuing::refuse(const Lease& lease) const {
   return std::nullopt;
 }
 
+// One that is told to end does not come again, but where that was for its use of memory.
+std::optional<Retry> Requeuing::retry_of(const Lease& lease) const {
+  const Held* was = lease.granted();
+  if (was == nullptr || !was->command_ended || !was->exit || was->requeue) return std::nullopt;
+  const bool failed = was->exit->signal != 0 || was->exit->code != 0;
+  const bool is_final = lease.retries.kind == EndKind::kFinal;
+  const bool is_released = lease.releasing() != nullptr && lease.releasing()->by;
+  const bool has_starter = lease.job || lease.supervisor;
+  if (!failed || is_final || is_released || !has_starter) return std::nullopt;
+  const bool used_too_much = was->revoked && was->revoked->result == EndResult::kOverBudget;
+  if (was->revoked && !used_too_much) return std::nullopt;
+  const UnixMs now = core_->now().wall;
+  const bool ran_out = used_too_much || lease.retries.kind == EndKind::kOutOfMemory;
+  if (ran_out && lease.request.on_oom == OnOom::kGrow && !lease.retries.grown) {
+    if (const std::optional<Bytes> more = admission_->grown(lease)) return Retry{now, *more};
+  }
+  if (used_too_much || lease.retries.left == 0) return std::nullopt;
+  const Duration delay = retry_delay(lease.request, lease.retries.left);
+  return Retry{.not_before = {now.value + delay.ns / milliseconds(1).ns}};
+}
+
+bool Requeuing::comes_back(const Lease& lease) const {
+  const Held* granted = lease.granted();
+  return granted != nullptr && (granted->is_being_stopped() || retry_of(lease));
+}
+
 void Requeuing::on(const AskRequeue& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;

@@ -10,12 +10,16 @@
 // its grace, `berth run` waits until nothing of it is left, and comes back to wait. When the driver
 // counts the memory free and `berth run` is there, the lease waits again. If `berth run` dies
 // meanwhile nobody can start the command again, and the lease ends.
+//
+// A command that has failed goes the second half of that way (`--retry`): whether it does follows
+// from how it ended, and nothing is remembered of it but that.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/admission.h"
 #include "core/decider.h"
 #include "core/part.h"
 #include "core/presence.h"
@@ -31,11 +35,16 @@ struct RequeueTerms {
 
 class Requeuing {
  public:
-  Requeuing(Decider& core, Presence& presence, Saves& saves)
-      : core_(core), presence_(presence), saves_(saves) {}
+  Requeuing(Decider& core, const Admission& admission, Presence& presence, Saves& saves)
+      : core_(core), admission_(admission), presence_(presence), saves_(saves) {}
 
   void on(const AskRequeue& event);
   void on(const BeginRequeue& event);
+
+  /// The next attempt of one whose command has failed, if it were begun now. Absent: none follows.
+  std::optional<Retry> retry_of(const Lease& lease) const;
+  /// Its `berth run` comes, or is to come, to wait for the next start.
+  bool comes_back(const Lease& lease) const;
 
   std::optional<Refusal> refuse(const Lease& lease) const;
   /// Of a lease that refuse() has nothing against.
@@ -63,6 +72,7 @@ class Requeuing {
   void ask_to_stop(LeaseId id);
 
   Ref<Decider> core_;
+  Ref<const Admission> admission_;
   Ref<Presence> presence_;
   Ref<Saves> saves_;
   PerLease<OfLease> known_;

@@ -42,6 +42,12 @@ struct PressureSettings {
   Duration cooldown = minutes(10);  // No measure is taken twice on a lease within this.
 };
 
+/// So many attempts of a set's jobs that fail in a row within this time put it on hold; 0: none do.
+struct BreakerSettings {
+  std::uint32_t failures = 10;
+  Duration within = minutes(5);
+};
+
 struct Settings {
   Order order = Order::kFair;
   bool backfill = true;
@@ -62,6 +68,7 @@ struct Settings {
   Duration idle_max = {};               // Idle for so long, a lease makes room; 0: it does not.
   std::map<std::string, Tier> tiers = {
       {"complex", {}}, {"execution", {}}, {"fast", {.priority = Priority::kHigh}}};
+  BreakerSettings breaker;
   UserLimits limits_default;
   std::map<UserId, UserLimits> limits;  // Instead of the default. The configuration has names.
 

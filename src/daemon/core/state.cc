@@ -91,6 +91,7 @@ struct State::Applier {
                                         .checkpoint_asked = std::nullopt,
                                         .measures = {},
                                         .waited_before = {},
+                                        .retries = {.left = fact.request.retry_max},
                                         .state = Waiting{}});
     self.begin_member(*lease(fact.id));
     self.by_handle_[fact.handle] = fact.id;
@@ -115,8 +116,8 @@ struct State::Applier {
   bool operator()(const RequestOnHold& fact) const {
     Waiting* waiting = in_state<Waiting>(fact.id);
     if (waiting == nullptr) return false;
-    waiting->hold = fact.on_hold ? std::optional(OnHold{record.wall, fact.by.value_or(UserId{})})
-                                 : std::nullopt;
+    waiting->hold =
+        fact.on_hold ? std::optional(OnHold{record.wall, fact.by, fact.reason}) : std::nullopt;
     return true;
   }
 
@@ -183,6 +184,7 @@ struct State::Applier {
       if (!held->command_ended && held->command) depart(*held, *held->command);
       held->command_ended = true;
       if (fact.exit) held->exit = fact.exit;
+      lease(fact.id)->retries.kind = fact.kind;
       return true;
     }
     // The exit status came after the end: nobody knew the result yet.
@@ -330,7 +332,8 @@ struct State::Applier {
   bool operator()(const LeaseRequeued& fact) const {
     Lease* found = lease(fact.id);
     const Releasing* releasing = in_state<Releasing>(fact.id);
-    if (releasing == nullptr || !releasing->was.is_being_stopped()) return false;
+    if (releasing == nullptr || (!releasing->was.is_being_stopped() && !fact.retry)) return false;
+    if (fact.retry) begin_retry(*found, *fact.retry, releasing->was.exit);
     found->waited_before = found->waited_before + (releasing->was.granted.at - found->queued_at);
     found->queued_at = record.at;
     found->queued_sequence = record.sequence;

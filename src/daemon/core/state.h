@@ -151,6 +151,7 @@ struct Lease {
   Duration waited_before;  // Before it was requeued the last time.
   bool job = false;        // It stays when its requester leaves.
   std::optional<SetProgress> set = {};
+  Retries retries = {};
   std::variant<Waiting, Held, Releasing> state;
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&state); }
@@ -212,6 +213,7 @@ class State {
   void keep_ended(LeaseView view);
   void end(const LeaseEnded& fact, const Record& record);
   void queue_again(Lease& job, Duration waited, Instant at);
+  static void begin_retry(Lease& lease, const Retry& next, const std::optional<ExitStatus>& failed);
   void begin_member(Lease& lease);
   void end_member(const SetMember& member, EndResult result);
 

@@ -55,6 +55,20 @@ void State::queue_again(Lease& job, Duration waited, Instant at) {
   job.state = waiting;
 }
 
+// What it is given more after it ran out is none of those that it may fail.
+void State::begin_retry(Lease& lease, const Retry& next, const std::optional<ExitStatus>& failed) {
+  lease.request.not_before = next.not_before;
+  Retries& retries = lease.retries;
+  retries.failed = failed;
+  retries.kind = EndKind::kPlain;
+  if (next.vram) {
+    lease.request.vram = *next.vram;
+    retries.grown = true;
+  } else if (retries.left > 0) {
+    --retries.left;
+  }
+}
+
 // A member has the place of its set in the queue, however late it is asked for.
 void State::begin_member(Lease& lease) {
   if (lease.request.members > 0) lease.set = SetProgress{};

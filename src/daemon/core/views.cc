@@ -53,6 +53,9 @@ LeaseView Views::lease(LeaseId id, Now at) const {
   view.halt = halt_of(*lease, at);
   if (const auto since = idle_->since(id)) view.idle_since = wall_at(*since, at);
   if (view.pause && held != nullptr) view.pause->until = pause_end(*held, at);
+  view.next_attempt = next_attempt_of(*lease);
+  if (view.next_attempt && lease->waiting() == nullptr) view.requeue = RequeueStep::kStopped;
+  view.flags.requeuing = view.requeue.has_value();
   add_use(*lease, view);
   view.strays = unmanaged_->strays_of(id);
   view.flags.astray = !view.strays.empty();
@@ -69,6 +72,14 @@ LeaseView Views::lease(LeaseId id, Now at) const {
   const Instant end = expected_end_of(*lease, at.instant);
   if (held != nullptr && end != Instant::never()) view.expected_end = wall_at(end, at);
   return view;
+}
+
+// While its memory is freed, and then while it waits.
+std::optional<Retry> Views::next_attempt_of(const Lease& lease) const {
+  const std::optional<UnixMs>& start = lease.request.not_before;
+  if (lease.waiting() == nullptr) return requeuing_->retry_of(lease);
+  if (!lease.retries.failed || !start) return std::nullopt;
+  return Retry{*start, lease.retries.grown ? std::optional(lease.request.vram) : std::nullopt};
 }
 
 void Views::add_use(const Lease& lease, LeaseView& view) const {

@@ -15,6 +15,7 @@
 #include "core/part.h"
 #include "core/pressure_monitor.h"
 #include "core/progress.h"
+#include "core/requeuing.h"
 #include "core/slices.h"
 #include "core/transfers.h"
 #include "core/unmanaged.h"
@@ -29,7 +30,7 @@ class Views {
         const Attribution& attribution, const UnmanagedWatch& unmanaged, const IdleWatch& idle,
         const ProgressReports& progress, const PressureMonitor& pressure,
         const Transfers& transfers, const Displaced& displaced, const LeftAlone& left_alone,
-        const Slices& slices)
+        const Slices& slices, const Requeuing& requeuing)
       : core_(core),
         ledger_(ledger),
         devices_(devices),
@@ -41,7 +42,8 @@ class Views {
         transfers_(transfers),
         displaced_(displaced),
         left_alone_(left_alone),
-        slices_(slices) {}
+        slices_(slices),
+        requeuing_(requeuing) {}
 
   /// Of a live lease, or of one that has ended and is remembered; else empty.
   LeaseView lease(LeaseId id, Now at) const;
@@ -58,6 +60,7 @@ class Views {
 
  private:
   void add_indices(LeaseView& view) const;
+  std::optional<Retry> next_attempt_of(const Lease& lease) const;
   void add_use(const Lease& lease, LeaseView& view) const;
   DeviceView device(const Account& account, Now at) const;
 
@@ -73,6 +76,7 @@ class Views {
   Ref<const Displaced> displaced_;
   Ref<const LeftAlone> left_alone_;
   Ref<const Slices> slices_;
+  Ref<const Requeuing> requeuing_;
 };
 
 /// When its pause ends, if it does by itself: by the clock as it is, which may have been set since.

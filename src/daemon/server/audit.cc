@@ -91,6 +91,16 @@ std::optional<Action> action_of(const CheckpointAsked& fact,
   return is_asked ? std::optional(Action{Verb::kCheckpoint, requester}) : std::nullopt;
 }
 
+// "not before 2026-02-07T18:30:10Z", "with 8.0 GiB, since it ran out of memory"
+std::optional<Action> action_of(const LeaseRequeued& fact) {
+  if (!fact.retry) return std::nullopt;
+  return Action{Verb::kRetry,
+                {},
+                fact.retry->vram
+                    ? "with " + to_text(*fact.retry->vram) + ", since it ran out of memory"
+                    : "not before " + to_text(fact.retry->not_before)};
+}
+
 std::optional<Action> action_in(const Record& record, const std::optional<UserId>& requester) {
   return std::visit(
       [&](const auto& fact) -> std::optional<Action> {
@@ -106,7 +116,7 @@ std::optional<Action> action_in(const Record& record, const std::optional<UserId
         } else if constexpr (std::is_same_v<T, LeaseResized>) {
           return Action{Verb::kResize, requester, size_of(fact.parts)};
         } else if constexpr (std::is_same_v<T, RequestOnHold>) {
-          return Action{fact.on_hold ? Verb::kHold : Verb::kUnhold, fact.by};
+          return Action{fact.on_hold ? Verb::kHold : Verb::kUnhold, fact.by, fact.reason};
         } else if constexpr (std::is_same_v<T, RequeueAsked>) {
           return Action{Verb::kRequeue, requester};
         } else if constexpr (std::is_same_v<T, LeaseRenewed>) {

@@ -205,6 +205,13 @@ constexpr std::array kKeys = {
         "So many requests one user may make in one moment, after a rest.",
         [](Config& c, Name) -> Slot { return &c.limits.requests_at_once; }, 1, kRequestsMax},
 
+    Key{"jobs.breaker_failures",
+        "So many attempts of a set's jobs that fail, one after the other and none of them well, "
+        "put the set on hold. 0: none do.",
+        [](Config& c, Name) -> Slot { return &c.core.breaker.failures; }, 0, kSetMembersMax},
+    Key{"jobs.breaker_within", "They count if they fail within this.",
+        [](Config& c, Name) -> Slot { return &c.core.breaker.within; }, ns(seconds(1))},
+
     Key{"users.*.vram", "All budgets of this user together. Not set: no bound.",
         [](Config& c, Name name) -> Slot { return &c.users[name].vram; }, 1},
     Key{"users.*.leases", "Instead of limits.leases.",

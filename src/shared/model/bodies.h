@@ -73,6 +73,7 @@ struct ExitBody {
   ExitStatus exit;
   std::vector<Process> leftovers;
   std::uint32_t restarts = 0;
+  EndKind kind = EndKind::kPlain;
 };
 constexpr auto fields_of(Is<ExitBody> auto*) {
   constexpr std::size_t kLeftoversMax = 512;
@@ -80,7 +81,10 @@ constexpr auto fields_of(Is<ExitBody> auto*) {
                 field("leftovers", &ExitBody::leftovers, "Its descendants that are still alive.")
                     .written(side::kBody)
                     .at_most(kLeftoversMax),
-                field("restarts", &ExitBody::restarts, kRestartsDoc));
+                field("restarts", &ExitBody::restarts, kRestartsDoc),
+                field("kind", &ExitBody::kind,
+                      "out_of_memory: its budget had refused it memory. final: it was not started, "
+                      "or its user has ended it, and it is not started again. Default: plain."));
 }
 
 /// POST …/park

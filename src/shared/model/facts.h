@@ -70,12 +70,14 @@ struct RequestOnHold {
   LeaseId id;
   bool on_hold = true;  // False: it may be granted again.
   std::optional<UserId> by = {};
+  std::string reason = {};  // Where nobody asked for it.
 };
 constexpr auto fields_of(Is<RequestOnHold> auto*) {
   return fields({"request_on_hold", "It is kept from being granted, or may be granted again."},
                 field("id", &RequestOnHold::id).required(),
                 field("on_hold", &RequestOnHold::on_hold).required(),
-                field("by", &RequestOnHold::by));
+                field("by", &RequestOnHold::by),
+                field("reason", &RequestOnHold::reason).left_out(side::kJournal));
 }
 struct RequestKept {
   LeaseId id;
@@ -149,10 +151,12 @@ constexpr auto fields_of(Is<MemberGone> auto*) {
 struct CommandEnded {
   LeaseId id;
   std::optional<ExitStatus> exit;  // Absent: nobody was there to see it.
+  EndKind kind = EndKind::kPlain;
 };
 constexpr auto fields_of(Is<CommandEnded> auto*) {
   return fields({"command_ended", "The command ended; further members may still hold the lease."},
-                field("id", &CommandEnded::id).required(), field("exit", &CommandEnded::exit));
+                field("id", &CommandEnded::id).required(), field("exit", &CommandEnded::exit),
+                field("kind", &CommandEnded::kind).left_out(side::kJournal));
 }
 struct LeaseResized {
   static constexpr bool kTellsGuard = true;
@@ -419,10 +423,14 @@ constexpr auto fields_of(Is<RequeueDropped> auto*) {
 struct LeaseRequeued {
   static constexpr bool kTellsGuard = true;
   LeaseId id;
+  std::optional<Retry> retry = {};  // Its command has failed; absent: it was stopped for that.
 };
 constexpr auto fields_of(Is<LeaseRequeued> auto*) {
-  return fields({"lease_requeued", "It waits again, behind those who asked before now."},
-                field("id", &LeaseRequeued::id).required());
+  return fields({"lease_requeued",
+                 "It waits again, behind those who asked before now. With `retry` its command has "
+                 "failed, and is started again."},
+                field("id", &LeaseRequeued::id).required(),
+                field("retry", &LeaseRequeued::retry).left_out(side::kJournal));
 }
 
 struct MeasureBegun {

@@ -30,6 +30,15 @@ std::uint32_t devices_wanted(const Request& request) {
                                  : static_cast<std::uint32_t>(request.devices.size());
 }
 
+Duration retry_delay(const Request& request, std::uint32_t left) {
+  const Duration bound = std::max(kRetryAfterBound, request.retry_after);
+  Duration delay = request.retry_after;
+  for (std::uint32_t used = left; used < request.retry_max && delay < bound; ++used) {
+    delay = delay + delay;
+  }
+  return std::min(delay, bound);
+}
+
 std::optional<Bytes> vram_requested(const LeaseView& lease) {
   const Bytes each = lease.request.vram;
   if (each == Bytes{}) return std::nullopt;

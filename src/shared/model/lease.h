@@ -77,6 +77,47 @@ constexpr auto fields_of(Is<ExitStatus> auto*) {
           .to(64));
 }
 
+/// What else is known of the end of a command. kOutOfMemory: its budget had refused it memory.
+/// kFinal: it was not started, or its user has ended it, and it is not started again.
+enum class EndKind : std::uint8_t { kPlain, kOutOfMemory, kFinal };
+constexpr auto words_of(EndKind) {
+  using enum EndKind;
+  return make_words<EndKind>(
+      {{kPlain, "plain"}, {kOutOfMemory, "out_of_memory"}, {kFinal, "final"}});
+}
+
+/// Of a command that may be started again when it fails.
+struct Retries {
+  std::uint32_t left = 0;
+  bool grown = false;                // Once, since its budget was too small.
+  EndKind kind = EndKind::kPlain;    // Of the run that has ended.
+  std::optional<ExitStatus> failed;  // How the last attempt did that was followed by another.
+  friend bool operator==(const Retries&, const Retries&) = default;
+};
+constexpr auto fields_of(Is<Retries> auto*) {
+  return fields(
+      {"Retries", "Of a command that may be started again when it fails."},
+      field("left", &Retries::left, "So many times more.").required(),
+      field("grown", &Retries::grown,
+            "It was started again with more memory, since it had run out of it."),
+      kept("kind", &Retries::kind),
+      field("failed", &Retries::failed, "How the attempt before ended; null: it is the first."));
+}
+
+/// The next attempt of a command that has failed.
+struct Retry {
+  UnixMs not_before;
+  std::optional<Bytes> vram = {};  // On each device: more than before, since that was too little.
+  friend bool operator==(const Retry&, const Retry&) = default;
+};
+constexpr auto fields_of(Is<Retry> auto*) {
+  return fields(
+      {"Retry", "The next attempt of a command that has failed."},
+      field("not_before", &Retry::not_before, "It does not start before this.").required(),
+      field("vram", &Retry::vram,
+            "On each GPU, if it has more since it ran out of memory; else null."));
+}
+
 struct LeaseFlags {
   bool over_budget = false;
   bool parked = false;
@@ -233,6 +274,8 @@ struct LeaseView {
   std::optional<OnHold> hold = {};
   bool job = false;
   std::optional<SetProgress> set = {};
+  std::optional<Retries> retries = {};
+  std::optional<Retry> next_attempt = {};
   std::optional<Halt> halt = {};
   std::optional<UserId> moved_by = {};  // On the way to other devices, until it runs there.
   std::optional<UserId> ended_by = {};  // Who released or cancelled it; absent: nobody did.
@@ -300,7 +343,7 @@ constexpr auto lease_state() {
            "When its budget will be used up if its use grows on as it does; null: not within a "
            "day."),
       field("result", &L::result, "How it ended; null before."),
-      field("restarts", &L::restarts, "How often its command was started again after a requeue.")
+      field("restarts", &L::restarts, "How often its command was started again.")
           .journal_after("measures"),
       told("requeue", &L::requeue,
            "How far it has come on its way back into the queue: it saves itself, its supervisor "
@@ -310,6 +353,10 @@ constexpr auto lease_state() {
           .left_out(side::kJournal),
       field("set", &L::set, "Of a set of jobs, how far it has come; else null.")
           .left_out(side::kJournal),
+      field("retries", &L::retries, "Null where it is not started again if it fails.")
+          .left_out(side::kJournal),
+      told("next_attempt", &L::next_attempt,
+           "Its command has failed, and is started again; else null."),
       kept("exit", &L::exit),
       computed("exit_code", "Of the command, if it exited by itself.", exit_code,
                [](L& lease, std::int32_t code) { lease.exit = ExitStatus{.code = code}; }),
@@ -428,6 +475,10 @@ constexpr auto fields_of(Is<LeaseView> auto*) {
 inline bool comes_back(const LeaseView& lease) {
   return lease.requeue == RequeueStep::kStopping || lease.requeue == RequeueStep::kStopped;
 }
+
+/// How long a command that has failed waits for its next start, where it may be started again so
+/// many times more.
+Duration retry_delay(const Request& request, std::uint32_t left);
 
 /// The flags that are set, as words: "over_budget", "parked", …
 std::vector<std::string_view> words(const LeaseFlags& flags);

@@ -34,16 +34,19 @@ constexpr auto fields_of(Is<Pause> auto*) {
       field("by", &Pause::by, "Who asked for it; null: it was not written down."));
 }
 
-/// A user wants a request not to be granted, until they let it.
+/// A request is not to be granted until a user lets it.
 struct OnHold {
   UnixMs since;
-  UserId by;
+  std::optional<UserId> by = {};  // Absent: nobody; then there is a reason.
+  std::string reason = {};
   friend bool operator==(const OnHold&, const OnHold&) = default;
 };
 constexpr auto fields_of(Is<OnHold> auto*) {
-  return fields({"OnHold", "Somebody keeps a request from being granted."},
-                field("since", &OnHold::since, "When they said so.").required(side::kJournal),
-                field("by", &OnHold::by, "Who keeps it.").required(side::kJournal));
+  return fields({"OnHold", "A request is kept from being granted."},
+                field("since", &OnHold::since, "Since when it is.").required(side::kJournal),
+                field("by", &OnHold::by, "Who keeps it; null: the daemon, for its reason."),
+                field("reason", &OnHold::reason, "The daemon's: the jobs of a set fail.")
+                    .left_out(side::kJournal));
 }
 
 /// Why a lease that was granted is suspended or frozen, and for whom.

@@ -55,6 +55,14 @@ constexpr auto words_of(Shrink) {
   return make_words<Shrink>({{kNever, "never"}, {kAuto, "auto"}});
 }
 
+/// What becomes of a command that failed after its budget had refused it memory. kFail: what
+/// becomes of any that fails. kGrow: once, it is started again with a larger budget.
+enum class OnOom : std::uint8_t { kFail, kGrow };
+constexpr auto words_of(OnOom) {
+  using enum OnOom;
+  return make_words<OnOom>({{kFail, "fail"}, {kGrow, "grow"}});
+}
+
 /// How a predecessor has to end. kFailed: otherwise than well, once it ran.
 enum class Ends : std::uint8_t { kAny, kOk, kFailed };
 constexpr auto words_of(Ends) {
@@ -118,7 +126,13 @@ struct Request {
   std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.
   /// It may be stopped, within this time, to wait in the queue and be started again.
   std::optional<Duration> requeue_grace;
+  std::uint32_t retry_max = 0;         // A command that fails is started again so often.
+  Duration retry_after = seconds(10);  // The first time after this; each time twice as long.
+  OnOom on_oom = OnOom::kFail;
 };
+inline constexpr std::uint32_t kRetryMost = 1'000;
+inline constexpr Duration kRetryAfterMost = hours(24);
+inline constexpr Duration kRetryAfterBound = hours(1);  // Of what grows by itself.
 inline constexpr std::string_view kAsAsked = "As asked for.";
 // The coordinator's bounds are lower, its messages better.
 inline constexpr std::size_t kRequestListMax = 256;
@@ -229,8 +243,33 @@ constexpr auto request_ways() {
                   "what is not said here")
           .shown(kAsAsked));
 }
+/// What becomes of it when its command fails.
+constexpr auto request_retries() {
+  return fields(
+      {},
+      field("retry_max", &Request::retry_max,
+            "A command that fails is started again so often, by whoever supervises it.")
+          .left_out(side::kJournal)
+          .to(kRetryMost)
+          .option("--retry=N", "start it again, N times at most, if it fails")
+          .with_a_command()
+          .shown(kAsAsked),
+      field("retry_after", &Request::retry_after,
+            "It waits so long before it is started again the first time, twice as long each "
+            "further time, an hour at most. Default: 10 s.")
+          .left_out(side::kJournal)
+          .option("--retry-after=DURATION",
+                  "wait so long before that, each time twice as long; 10 s is the default")
+          .with_a_command()
+          .shown(kAsAsked),
+      field("on_oom", &Request::on_oom,
+            "grow: if it fails and its budget has refused it memory, it is started again once, "
+            "with a larger one; that is none of retry_max. Default: fail.")
+          .left_out(side::kJournal)
+          .shown(kAsAsked));
+}
 constexpr auto fields_of(Is<Request> auto*) {
-  return request_terms() + request_ways();
+  return request_terms() + request_ways() + request_retries();
 }
 
 }  // namespace berth

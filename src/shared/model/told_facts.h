@@ -35,6 +35,7 @@ enum class Verb : std::uint8_t {
   kHold,
   kUnhold,  // A request that was on hold may be granted again.
   kRequeue,
+  kRetry,  // Its command has failed, and is started again.
   kCheckpoint,
   kRenew,
   kReload,  // Of the configuration; of no lease.
@@ -57,6 +58,7 @@ constexpr auto words_of(Verb) {
                            {kHold, "hold"},
                            {kUnhold, "unhold"},
                            {kRequeue, "requeue"},
+                           {kRetry, "retry"},
                            {kCheckpoint, "checkpoint"},
                            {kRenew, "renew"},
                            {kReload, "reload"},

@@ -323,6 +323,7 @@ struct WhyView {
   std::vector<Remedy> remedies;          // Tried; only where they were asked for.
   std::optional<LoweredLimit> limit = {};
   std::optional<Halt> halt = {};
+  std::vector<LeaseId> retried = {};  // Of those that it is to start after.
 };
 constexpr auto words_of(WhyView::Reason) {
   using enum WhyView::Reason;
@@ -375,6 +376,9 @@ constexpr auto fields_of(Is<WhyView> auto*) {
           "remedies", &WhyView::remedies,
           "What would help; each was tried. In the events of a request that waits there are none."),
       field("limit", &WhyView::limit, "With `above_limit`: which."),
+      field("retried", &WhyView::retried,
+            "With `after`: those of them that have failed and are started again; how the last "
+            "attempt ends is what counts."),
       field("halted", &WhyView::halt, "Of a lease that was granted and does not run: why."));
 }
 

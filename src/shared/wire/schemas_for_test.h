@@ -249,12 +249,13 @@ inline void put_all(Json& schemas) {
   put_bodies(schemas, static_cast<AnyBody*>(nullptr));
   put_bodies(schemas, static_cast<std::variant<CheckpointWay>*>(nullptr));
   put_answers<LeaseView, LeasePart, LeaseCheckpoint, CheckpointAsk, CheckpointEnd, MeasureTaken,
-              Predecessor, SetMember, SetProgress, Pause, OnHold, Halt, YieldedTo, Progress, Stray,
-              DeviceView, UnmanagedProcess, UnmanagedNews, DeviceList, StatusAnswer, WhyView,
-              Shortage, Holder, HeldThere, Remedy, LoweredLimit, FitView, DaemonView,
-              history::Session, LeaseList, LeaseQueue, PastAnswer, PastPoint, SessionsAnswer,
-              AuditAnswer, AuditEntry, ServerHello, Alert, Alert::Subject, Alert::Action, Delivered,
-              RuleStateView, RuleView, AlertTest, AlertList, ApiError>(schemas);
+              Predecessor, SetMember, SetProgress, Retries, Retry, Pause, OnHold, Halt, YieldedTo,
+              Progress, Stray, DeviceView, UnmanagedProcess, UnmanagedNews, DeviceList,
+              StatusAnswer, WhyView, Shortage, Holder, HeldThere, Remedy, LoweredLimit, FitView,
+              DaemonView, history::Session, LeaseList, LeaseQueue, PastAnswer, PastPoint,
+              SessionsAnswer, AuditAnswer, AuditEntry, ServerHello, Alert, Alert::Subject,
+              Alert::Action, Delivered, RuleStateView, RuleView, AlertTest, AlertList, ApiError>(
+      schemas);
   schemas["ErrorBody"]["properties"]["code"]["enum"] = error_words();
   Json& lease = schemas["Lease"]["properties"];  // What some answers add.
   lease["env"] = {{"type", "object"},

@@ -75,8 +75,16 @@ std::string vram_of(const LeaseView& lease, const RenderContext& context) {
   return vram_cell({used_by(lease), peak_of(lease), granted_to(lease)}, context);
 }
 
+std::string hold_reason(const OnHold& hold) {
+  return hold.reason.empty() ? "" : ": " + hold.reason;
+}
+
 // "held, idle 2h": so it stands in lists.
 std::string state_in_row(const LeaseView& lease, const RenderContext& context) {
+  if (lease.next_attempt && lease.next_attempt->not_before > context.now) {
+    return state_of(lease) + ", retry " + about(lease.next_attempt->not_before, context);
+  }
+  if (lease.hold) return state_of(lease) + hold_reason(*lease.hold);
   if (!lease.idle_since) return state_of(lease);
   return state_of(lease) + ", idle " + age_text(between(*lease.idle_since, context.now));
 }
@@ -212,7 +220,12 @@ std::string options_text(const Request& request) {
       const auto& value = kField.place.get(request);
       if (value == kField.place.get(kDefaults)) return;
       text.append(text.empty() ? "" : " ").append(kField.typed.name);
-      if constexpr (HasWords<std::remove_cvref_t<decltype(value)>>) {
+      using T = std::remove_cvref_t<decltype(value)>;
+      if constexpr (HasWords<T>) {
+        text.append("=").append(to_text(value));
+      } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        text.append("=").append(std::to_string(value));
+      } else if constexpr (std::is_same_v<T, Duration>) {
         text.append("=").append(to_text(value));
       }
     }
@@ -234,6 +247,14 @@ void add_saves(Facts& facts, const LeaseView& lease, const RenderContext& contex
   if (const auto grace = lease.request.requeue_grace) {
     const std::string step(lease.requeue ? to_text(*lease.requeue) : "");
     facts.add("requeue", "stops within " + to_text(*grace) + (step.empty() ? "" : ", now " + step));
+  }
+  if (const std::optional<Retries>& retries = lease.retries) {
+    facts.add("retries", std::to_string(retries->left) + " of " +
+                             std::to_string(lease.request.retry_max) + " left" +
+                             (retries->grown ? ", given more memory after it ran out" : ""));
+  }
+  if (lease.next_attempt) {
+    facts.add("next attempt", moment(lease.next_attempt->not_before, context));
   }
   if (lease.restarts > 0) facts.add("restarts", std::to_string(lease.restarts));
 }
@@ -310,15 +331,16 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
   if (!request.after.empty()) facts.add("starts when", after_text(request.after));
-  if (request.not_before) facts.add("not before", moment(*request.not_before, context));
+  if (request.not_before && !lease.next_attempt)
+    facts.add("not before", moment(*request.not_before, context));
   if (lease.set) facts.add("set", set_text(lease));
   if (request.member) {
     facts.add("member",
               std::to_string(request.member->number) + " of set " + to_text(request.member->set));
   }
   if (lease.hold) {
-    facts.add("on hold", "since " + moment(lease.hold->since, context) + ", by " +
-                             escape_control(context.user_name(lease.hold->by), context.charset));
+    facts.add("on hold", "since " + moment(lease.hold->since, context) +
+                             by_whom(lease.hold->by, context) + hold_reason(*lease.hold));
   }
   if (lease.pause && !lease.halt) facts.add("paused", pause_text(*lease.pause, context));
   add_saves(facts, lease, context);

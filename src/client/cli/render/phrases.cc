@@ -70,15 +70,21 @@ std::string size_asked_by(const Request& request) {
   return (count > 1 ? number + " x " : "") + to_text(request.vram);
 }
 
+std::string exit_text(const ExitStatus& exit) {
+  if (exit.signal != 0) return "by signal " + std::to_string(exit.signal);
+  return "with exit status " + std::to_string(exit.code);
+}
+
 std::string result_of(const LeaseView& lease) {
   if (!lease.result) return {};
   std::string text(to_text(*lease.result));
   // How the command ended explains these two; with the others, it follows from them.
-  if (lease.result == EndResult::kKilled && lease.exit && lease.exit->signal != 0) {
-    text += " by signal " + std::to_string(lease.exit->signal);
+  const bool by_signal = lease.exit && lease.exit->signal != 0;
+  if (lease.result == EndResult::kKilled && by_signal) {
+    text += " " + exit_text(*lease.exit);
   }
   if (lease.result == EndResult::kFailed && lease.exit) {
-    text += " with exit status " + std::to_string(lease.exit->code);
+    text += " " + exit_text(*lease.exit);
   }
   return text;
 }
@@ -219,6 +225,17 @@ std::string set_text(const LeaseView& set) {
   text += ", " + number(progress.begun - progress.ended) + " wait or run, and " +
           number(set.request.members - progress.begun) + " are still to come";
   return text;
+}
+
+std::string next_attempt_text(const LeaseView& lease) {
+  const Retries retries = lease.retries.value_or(Retries{});
+  const std::string ended =
+      retries.failed ? "its command ended " + exit_text(*retries.failed) : "its command failed";
+  const std::uint32_t used = lease.request.retry_max - retries.left;
+  const std::string left = used == 0 ? ""
+                                     : ", retry " + std::to_string(used) + " of " +
+                                           std::to_string(lease.request.retry_max);
+  return ended + " and is started again" + left;
 }
 
 std::string after_text(const std::vector<Predecessor>& predecessors) {

@@ -74,9 +74,16 @@ std::string age_text(Duration age);
 
 /// "2026-02-07T13:15:00.123Z (3m07s ago)", "… (in ~2 h)".
 std::string moment(UnixMs when, const RenderContext& context);
-/// "12 has ended well and 13 has ended"
+/// "with exit status 3", "by signal 9"
+std::string exit_text(const ExitStatus& exit);
+
+/// "its command ended with exit status 3 and is started again, retry 1 of 3": of one that waits for
+/// its next attempt.
+std::string next_attempt_text(const LeaseView& lease);
+
 /// "of its 60 members 12 have ended (1 failed), 3 wait or run, and 45 are still to come".
 std::string set_text(const LeaseView& set);
+/// "12 has ended well and 13 has ended"
 std::string after_text(const std::vector<Predecessor>& predecessors);
 
 /// A line below a list of a simulated GPU's; empty with a real one.

@@ -209,8 +209,6 @@ std::string sentence_of(const WhyView& why, const RenderContext& context) {
       return above_limit(why);
     case Reason::kOutlived:
       return outlived(why, context);
-    case Reason::kOnHold:
-      return "it is on hold (berth hold --off " + to_text(why.id) + " lets it be granted)";
     default:
       return std::string(words_for(why.reason).sentence);
   }
@@ -333,16 +331,34 @@ std::string who_is_ahead(const WhyView& why) {
   return joined(names);
 }
 
+// Itself, or its set. What the daemon put on hold it tells why.
+std::string why_on_hold(const LeaseView& lease) {
+  const bool is_set = !lease.hold && lease.request.member;
+  const LeaseId id = is_set ? lease.request.member->set : lease.id;
+  const std::string reason = lease.hold ? lease.hold->reason : "";
+  return (is_set ? "its set is on hold" : "it is on hold") +
+         (reason.empty() ? "" : ", since " + reason) + " (berth hold --off " + to_text(id) +
+         (lease.set ? " lets its jobs go on)" : " lets it be granted)");
+}
+
 // "it starts when 12 has ended well and 13 has ended"
 std::string why_later(const LeaseView& lease, const WhyView& why, const RenderContext& context) {
+  if (why.reason == Reason::kNotBefore && lease.next_attempt)
+    return next_attempt_text(lease) + ", at " + moment(lease.next_attempt->not_before, context);
   if (why.reason == Reason::kNotBefore && lease.request.not_before)
     return "it starts at " + moment(*lease.request.not_before, context);
   if (why.reason == Reason::kNotReconnected && lease.job) {
     return "nobody is there to start it: no keeper of its user runs (any verb of that user's, such "
            "as berth ps, starts one)";
   }
+  if (why.reason == Reason::kOnHold) return why_on_hold(lease);
   if (why.reason != Reason::kAfter) return sentence_of(why, context);
-  return "it starts when " + after_text(lease.request.after);
+  std::string text = "it starts when " + after_text(lease.request.after);
+  for (const LeaseId retried : why.retried) {
+    text += "; " + to_text(retried) +
+            " has failed and is started again: how its last attempt ends is what counts";
+  }
+  return text;
 }
 
 std::string why_text(const LeaseView& lease, const WhyView& why, const RenderContext& context) {

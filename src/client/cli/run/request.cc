@@ -136,6 +136,7 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   request.priority = options.priority.value_or(request.priority);
   plan.names_priority = options.priority.has_value();
   request.not_before = options.not_before;
+  request.on_oom = options.on_oom.value_or(request.learned ? OnOom::kGrow : OnOom::kFail);
   return plan;
 }
 

@@ -24,6 +24,7 @@ struct RequestOptions {
   bool wait = false;  // --wait
   std::optional<Duration> wait_max;
   bool no_wait = false;
+  std::optional<OnOom> on_oom;  // Absent: grow where the size is learned.
   /// What it starts after, as written.
   struct After {
     Ends ends = Ends::kAny;

@@ -144,7 +144,13 @@ TEST(PlanRequest, WhatAnOptionOfTheTableSaysIsCarriedOver) {
       const auto is_it = [&](const Option& option) { return option.shown() == words[0]; };
       const auto option = std::ranges::find_if(options.all(), is_it);
       ASSERT_NE(option, options.all().end());
-      if (!option->choices.empty()) words.emplace_back(option->choices.back());
+      constexpr bool kIsTime =
+          std::is_same_v<std::remove_cvref_t<decltype(kField.place.get(Request{}))>, Duration>;
+      if (!option->choices.empty()) {
+        words.emplace_back(option->choices.back());
+      } else if (option->value == Option::Value::kNeeded) {
+        words.emplace_back(kIsTime ? "3s" : "3");
+      }
       const Status status = options.parse(words);
       ASSERT_TRUE(status.ok()) << status.error().message;
       const Request request = planned(said);

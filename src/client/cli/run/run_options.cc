@@ -107,6 +107,10 @@ void declare_run(Invocation& invocation, RunOptions& run) {
   options.add("--on-full=HOW", into_on_full(session.on_full),
               "what to do with an allocation that does not fit the budget: fail, or "
               "wait for room, at most 30 s: wait=5m says otherwise");
+  options.add("--on-oom=HOW", store(session.request.on_oom),
+              "if it fails after its budget refused it memory; grow, the default with -m auto: "
+              "start it again once, with more",
+              texts_of<OnOom>());
   declare_saves(options, session.saves);
   options.add("--new-lease", store(session.new_lease), "inside a lease: ask for one more");
   declare_job(options, run);

@@ -28,6 +28,7 @@ namespace {
 // The command has ended, and those who wait for it wait for us.
 constexpr Duration kReportWithin = seconds(5);
 constexpr Duration kLeakWorthAsking = seconds(20);
+constexpr int kShellSignals = 128;
 
 /// Of a command that joined a lease: nobody to listen to.
 class Nobody final : public Observer {
@@ -41,6 +42,17 @@ class Nobody final : public Observer {
 bool was_revoked(const std::optional<EndResult>& result) {
   return result == EndResult::kLimit || result == EndResult::kCancelled ||
          result == EndResult::kOverBudget;
+}
+
+bool was_refused(const enforce::Use& use) {
+  return std::ranges::any_of(use.parts,
+                             [](const enforce::Use::Part& part) { return part.refused > 0; });
+}
+
+// At the terminal, which had the command for itself: as such a signal, or as shells tell of it.
+bool is_typed(const ExitStatus& exit) {
+  const int signal = exit.signal != 0 ? exit.signal : exit.code - kShellSignals;
+  return signal == SIGINT || signal == SIGQUIT;
 }
 
 std::optional<RefusedAllocation> refused_in(const enforce::Use& use, const LeaseView& lease,
@@ -128,7 +140,7 @@ std::optional<ExitOutcome> Runner::run(const wire::LeaseAnswer& lease,
   };
   if (whose == Lease::kJoined) {
     Nobody nobody;
-    return ended(lease, supervisor(nobody).run(), whose);
+    return ended(lease, {supervisor(nobody).run()}, whose);
   }
   std::optional<Saver> saver = saver_for(lease, variables);
   std::optional<Stopper> stopper;
@@ -143,7 +155,10 @@ std::optional<ExitOutcome> Runner::run(const wire::LeaseAnswer& lease,
   }
   revoked_ = watch.revoked();
   detached_ = watch.detached();
-  if (!watch.stops_all() || revoked_) return ended(lease, exit, whose);
+  if (!watch.stops_all() || revoked_) {
+    const bool by_hand = supervised.was_told_to_end() || (terminal_ && is_typed(exit));
+    return ended(lease, {exit, by_hand ? EndKind::kFinal : EndKind::kPlain}, whose);
+  }
   command_.reset();
   const std::optional<int> signal = supervised.told_to_end();
   if (!signal) return std::nullopt;
@@ -151,13 +166,18 @@ std::optional<ExitOutcome> Runner::run(const wire::LeaseAnswer& lease,
   return ExitOutcome{.code = 128 + *signal, .signal = *signal};
 }
 
-ExitOutcome Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose) {
+// Absent: it has failed, and is started again. A job is by its keeper, in another process.
+std::optional<ExitOutcome> Runner::ended(const wire::LeaseAnswer& lease, const CommandEnd& end,
+                                         Lease whose) {
+  const ExitStatus& exit = end.exit;
   std::optional<EndResult> result = revoked_;
   if (whose == Lease::kOwn) {
     // The daemon removes it with the lease.
     const enforce::LeaseFiles files({.root = os::leases_directory(ports_.client.socket())});
     const Result<enforce::Use> use = files.read(lease.view.handle);
-    const std::optional<LeaseView> after = report(lease, exit);
+    const bool ran_out = end.kind == EndKind::kPlain && use.ok() && was_refused(*use);
+    const std::optional<LeaseView> after =
+        report(lease, {exit, ran_out ? EndKind::kOutOfMemory : end.kind});
     if (after && after->result) result = after->result;
     // The news may come later than the end of the command that it told to end.
     if (after && !revoked_ && was_revoked(result))
@@ -167,12 +187,20 @@ ExitOutcome Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit
     }
     const std::string leftovers = after ? leftovers_text(*after) : "";
     if (!leftovers.empty()) ports_.console.say(leftovers);
-    tell_peak(after.value_or(lease.view), use);
+    const bool comes_again = after && after->next_attempt;
+    tell_peak(comes_again ? lease.view : after.value_or(lease.view), use);
     tell_leak(lease.view);
+    if (comes_again) {
+      ports_.console.say(retry_text(lease.view, *after, exit, ports_.console.context()));
+      if (!after->job) {
+        command_.reset();
+        return std::nullopt;
+      }
+    }
   }
-  if (result == EndResult::kLimit) return {.code = to_status(ExitCode::kTimeLimit)};
+  if (result == EndResult::kLimit) return ExitOutcome{.code = to_status(ExitCode::kTimeLimit)};
   ports_.status.command_ended(exit);
-  return {.code = exit.code, .signal = exit.signal};
+  return ExitOutcome{.code = exit.code, .signal = exit.signal};
 }
 
 std::optional<Saver> Runner::saver_for(const wire::LeaseAnswer& lease,
@@ -203,9 +231,7 @@ void Runner::tell_peak(LeaseView lease, const Result<enforce::Use>& use) {
     part.refused = use->parts[i].refused;
   }
   Refusals refusals{.last = refused_in(*use, lease, started_)};
-  const bool refused =
-      std::ranges::any_of(use->parts, [](const enforce::Use::Part& part) { return part.refused; });
-  if (refused) refusals.largest = largest_budget_for(lease);
+  if (was_refused(*use)) refusals.largest = largest_budget_for(lease);
   const std::string text = peak_text(lease, refusals);
   if (!text.empty()) ports_.console.say(text);
 }
@@ -244,7 +270,7 @@ ExitOutcome Runner::not_started(const wire::LeaseAnswer& lease, int number, Leas
 }
 
 void Runner::give_back(const wire::LeaseAnswer& lease, int code) {
-  static_cast<void>(report(lease, {.code = code, .signal = 0}));
+  static_cast<void>(report(lease, {{.code = code, .signal = 0}, EndKind::kFinal}));
 }
 
 // In a connection of its own: the other one listens, or was lost with the daemon.
@@ -255,9 +281,11 @@ Result<client::Answer> Runner::ask_apart(const client::HttpRequest& question) {
 
 // If nobody is there now, the next daemon sees that the process is gone, and only the code is not
 // known.
-std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const ExitStatus& exit) {
-  const ExitBody body{
-      .exit = exit, .leftovers = Supervisor::leftovers(), .restarts = lease.view.restarts};
+std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const CommandEnd& end) {
+  const ExitBody body{.exit = end.exit,
+                      .leftovers = Supervisor::leftovers(),
+                      .restarts = lease.view.restarts,
+                      .kind = end.kind};
   const auto after = client::told(
       ask_apart({.route = wire::Route::kExit, .lease = to_text(lease.view.handle), .body = body}),
       wire::decode_lease);

@@ -41,8 +41,8 @@ class Runner {
   /// Of the process that stands ready.
   const Process& process() const { return checked(command_).process(); }
 
-  /// Starts it under a lease that was taken up for it, and waits for its end. Absent: it was
-  /// stopped to be started again, and the lease goes back into the queue.
+  /// Starts it under a lease that was taken up for it, and waits for its end. Absent: it is to be
+  /// started again, and the lease goes back into the queue.
   std::optional<ExitOutcome> run(const wire::LeaseAnswer& lease, const VariableChanges& variables,
                                  Lease whose);
 
@@ -50,10 +50,16 @@ class Runner {
   void give_back(const wire::LeaseAnswer& lease, int code);
 
  private:
+  struct CommandEnd {
+    ExitStatus exit;
+    EndKind kind = EndKind::kPlain;
+  };
+
   std::optional<int> told_to_end() const;
-  ExitOutcome ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose);
+  std::optional<ExitOutcome> ended(const wire::LeaseAnswer& lease, const CommandEnd& end,
+                                   Lease whose);
   ExitOutcome not_started(const wire::LeaseAnswer& lease, int number, Lease whose);
-  std::optional<LeaseView> report(const wire::LeaseAnswer& lease, const ExitStatus& exit);
+  std::optional<LeaseView> report(const wire::LeaseAnswer& lease, const CommandEnd& end);
   std::optional<Saver> saver_for(const wire::LeaseAnswer& lease,
                                  const VariableChanges& variables) const;
   void tell_save(const wire::LeaseAnswer& lease, const Saver& saver);

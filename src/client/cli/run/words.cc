@@ -147,6 +147,21 @@ std::string requeuing_text(const LeaseView& lease, const RenderContext& context)
   return lease_name(lease) + " is stopped" + who + ", to wait in the queue and be started again";
 }
 
+std::string retry_text(const LeaseView& before, const LeaseView& after, const ExitStatus& exit,
+                       const RenderContext& context) {
+  const Retry next = after.next_attempt.value_or(Retry{});
+  const Retries had = before.retries.value_or(Retries{});
+  const std::string command = lease_name(before) + ": its command ";
+  if (next.vram && !had.grown) {
+    return command + "ran out of memory with " + to_text(smallest_budget(before)) +
+           "; it is started again, once, with " + to_text(*next.vram);
+  }
+  const std::uint32_t number = before.request.retry_max - had.left + 1;
+  return command + "ended " + exit_text(exit) + "; retry " + std::to_string(number) + " of " +
+         std::to_string(before.request.retry_max) + " in " +
+         to_text(std::max(between(context.now, next.not_before), Duration{}));
+}
+
 std::string above_budget_text(const LeaseView& lease) {
   const auto used = used_by(lease);
   std::string text = lease_name(lease) + " uses " + (used ? to_text(*used) : "more") +

@@ -43,6 +43,11 @@ std::string detached_text(const LeaseView& lease, const RenderContext& context);
 /// "lease 12 is stopped by root, to wait in the queue and be started again"
 std::string requeuing_text(const LeaseView& lease, const RenderContext& context);
 
+/// "lease 12: its command ended with exit status 3; retry 1 of 3 in 10 s", "… ran out of memory
+/// with 4.0 GiB; it is started again, once, with 8.0 GiB". `before`: as the run began.
+std::string retry_text(const LeaseView& before, const LeaseView& after, const ExitStatus& exit,
+                       const RenderContext& context);
+
 /// "lease 12 uses 9.0 GiB, above its budget of 8.0 GiB", and what follows from that.
 std::string above_budget_text(const LeaseView& lease);
 

@@ -107,6 +107,7 @@ void Supervisor::handle(const os::SignalSeen& seen) {
     case SIGINT:
     case SIGQUIT:
     case SIGTERM:
+      was_told_to_end_ = true;
       if (observer_.stops_all()) {
         told_to_end_ = seen.signal;
         break;

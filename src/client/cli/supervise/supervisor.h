@@ -50,6 +50,8 @@ class Supervisor {
   ExitStatus run();
   /// While all was stopped we were told to end, by this signal.
   std::optional<int> told_to_end() const { return told_to_end_; }
+  /// We were, at any time.
+  bool was_told_to_end() const { return was_told_to_end_; }
 
   /// What lives below us after the end of the command.
   static std::vector<Process> leftovers();
@@ -71,6 +73,7 @@ class Supervisor {
   Observer& observer_;
   std::optional<ExitStatus> ended_;
   std::optional<int> told_to_end_;
+  bool was_told_to_end_ = false;
   bool frozen_ = false;  // It was stopped so, and we have its terminal meanwhile.
 };
 
