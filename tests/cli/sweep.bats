@@ -212,3 +212,68 @@ process_gone() { ! kill -0 "$1" 2>/dev/null; }
   patience=30 eventually ended_as 1 failed
   [[ $(of_set 1 failed) == 12 ]]
 }
+
+@test "what failed is submitted again as a set of its own, with the variables of now" {
+  printf '%s\n' a b c d >list
+  VALUE=1 berth submit -q -m 1G --each list --max-running 1 -n sweep --retry 0 -- \
+    bash -c 'echo "{item}$VALUE" >>runs; case {item} in b | d) [[ -e mended ]] ;; esac'
+  berth wait 1 || true
+  rm list
+  touch mended
+  VALUE=2 run berth requeue --failed 1
+  status_is 0
+  second=$output
+  berth wait "$second"
+  [[ $(of "$second" members) == 2 && $(tr '\n' ' ' <runs) == "a1 b1 c1 d1 b2 d2 " ]]
+  run berth requeue --failed "$second"
+  status_is 0
+  contains "none has failed in set $second: nothing is submitted"
+  berth submit -q -m 1G --grid n=1,2 -- sleep 60 >live
+  run berth requeue --failed "$(<live)"
+  status_is 64
+  contains "--failed: set $(<live) is not over"
+  run berth requeue --failed 99
+  status_is 64
+  contains "--failed: there is no set 99 of yours"
+  run berth requeue --failed 1.2
+  status_is 64
+}
+
+@test "resumed again, what the sets before have done stays done" {
+  sweep() { berth submit -q -m 1G --grid n=1,2,3 --max-running 1 "$@" -- bash -c 'echo {n} >>runs; [[ {n} != "$(cat bad)" ]]'; }
+  echo 2 >bad
+  sweep >one
+  berth wait "$(<one)" || true
+  sweep --resume "$(<one)" >two
+  berth wait "$(<two)" || true
+  echo 9 >bad
+  sweep --resume "$(<two)" >three
+  berth wait "$(<three)"
+  [[ $(tr '\n' ' ' <runs) == "1 2 3 2 2 " ]]
+  run sweep --resume "$(<three)"
+  status_is 0
+  contains "all of them have ended well in set $(<three): nothing is submitted"
+}
+
+@test "each job has a seed of its own, which stays the same however it is run again" {
+  sweep() { berth submit -q -m 1G --max-running 1 "$@" -- bash -c 'echo "{lr} {width} $BERTH_SEED" >>seeds; [[ {lr} != 2 || -e mended ]]'; }
+  sweep --seed 42 --grid lr=1,2 --grid width=3,4 >id
+  berth wait "$(<id)" || true
+  [[ $(wc -l <seeds) == 4 && $(cut -d' ' -f3 seeds | sort -u | wc -l) == 4 ]]
+  sort seeds >first
+  : >seeds
+  touch mended
+  sweep --resume "$(<id)" --grid width=4,3 --grid lr=1,2,5 >id2
+  berth wait "$(<id2)"
+  : >seeds
+  sweep --seed 42 --grid lr=1,2 --grid width=3,4 >id3
+  berth wait "$(<id3)"
+  diff first <(sort seeds)
+  sweep --seed 43 --grid lr=1 --grid width=3 >id4
+  berth wait "$(<id4)"
+  fails grep -q "^$(tail -1 seeds)$" first
+  run berth submit -m 1G --seed 1 -- true
+  status_is 64
+  contains "--seed is of --each and --grid"
+  berth run -q -m 1G -- bash -c '[[ -z ${BERTH_SEED-} ]]'
+}

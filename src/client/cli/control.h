@@ -42,6 +42,8 @@ class Control {
   int each(const std::function<Operation(const LeaseView&, const RenderContext&)>& operation_for,
            const std::function<bool(DaemonSession&)>& prepare = {});
 
+  /// The leases, as they were typed.
+  const std::vector<std::string>& words() const { return words_; }
   /// --yes: nobody is asked anything.
   bool unasked() const { return yes_; }
 

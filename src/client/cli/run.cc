@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth run`: a command under a lease. This file is its options; what it does is in run/.
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,20 +16,14 @@
 #include "cli/run/run_options.h"
 #include "cli/run/runner.h"
 #include "cli/run/session.h"
+#include "cli/run/set_lines.h"
 #include "cli/settings.h"
 #include "cli/supervise/death.h"
 #include "cli/verbs.h"
-#include "jobs/job_folder.h"
-#include "jobs/sweep.h"
 #include "os/child.h"
-#include "os/files.h"
 
 namespace berth::cli {
 namespace {
-
-constexpr int kResultTries = 100;
-constexpr int kResultEveryMs = 20;
-constexpr std::size_t kEachMax = std::size_t{64} << 20U;
 
 // BERTH_DISABLE=1: as if we were not there.
 int just_become(std::vector<std::string> words, Console& console) {
@@ -69,51 +61,6 @@ Result<std::string> directory_of(const std::optional<std::string>& wanted) {
   return Error{Errc::kInvalid, "--cwd: '" + wanted.value_or(".") + "' is no directory"};
 }
 
-// Lines of members that have ended well.
-Result<std::set<std::string>> done_in(LeaseId set) {
-  TRY(folder, jobs::JobFolder::find(os::read_environment()));
-  const Result<std::vector<std::string>> lines = folder.lines(set);
-  if (!lines.ok()) return wrong("--resume: there is no set " + to_text(set) + " of yours");
-  // The daemon knows a moment earlier that it has ended than its keeper has written how.
-  for (int i = 0; i < kResultTries && !folder.result(set); ++i) ::poll(nullptr, 0, kResultEveryMs);
-  if (!folder.result(set)) {
-    return wrong("--resume: set " + to_text(set) + " is not over (berth wait " + to_text(set) +
-                 ")");
-  }
-  const jobs::JobFolder members = folder.members_of(set);
-  std::set<std::string> done;
-  for (std::size_t i = 0; i < lines->size(); ++i) {
-    const std::optional<jobs::JobResult> result = members.result({i + 1});
-    if (result && result->result == EndResult::kOk) done.insert((*lines)[i]);
-  }
-  return done;
-}
-
-Result<std::vector<std::string>> all_lines_of(const RunOptions& run) {
-  if (!run.grid.empty()) return jobs::lines_of_grid(run.grid);
-  if (!run.each) return std::vector<std::string>();
-  const std::string path = *run.each == "-" ? "/dev/stdin" : *run.each;
-  const Result<std::string> text = os::read_file(path, kEachMax);
-  if (!text.ok()) return wrong("--each: " + text.error().message);
-  Result<std::vector<std::string>> lines = jobs::lines_of_each(*text);
-  if (!lines.ok()) return wrong("--each " + *run.each + ": " + lines.error().message);
-  return lines;
-}
-
-/// None: it is no set.
-Result<std::vector<std::string>> lines_of(const RunOptions& run) {
-  if (run.each && !run.grid.empty()) return wrong("--each and --grid: one of them");
-  const bool is_set = run.each || !run.grid.empty();
-  if (run.running_max && !is_set) return wrong("--max-running is of --each and --grid");
-  if (run.resume && !is_set) return wrong("--resume is of --each and --grid");
-  if (run.running_max == 0) return wrong("--max-running: at least 1");
-  TRY(lines, all_lines_of(run));
-  if (!run.resume) return lines;
-  TRY(done, done_in({*run.resume}));
-  std::erase_if(lines, [&](const std::string& line) { return done.contains(line); });
-  return lines;
-}
-
 }  // namespace
 
 int run_with(Invocation& invocation, RunOptions run) {
@@ -122,19 +69,21 @@ int run_with(Invocation& invocation, RunOptions run) {
     if (run.status_descriptor) return invocation.usage_error("--status-fd: a job has none");
     Result<std::string> directory = directory_of(run.directory);
     if (!directory.ok()) return invocation.usage_error(directory.error().message);
-    Result<std::vector<std::string>> lines = lines_of(run);
-    if (!lines.ok()) return invocation.usage_error(lines.error().message);
-    if (run.resume && lines->empty()) {
+    Result<SetLines> set = set_lines_of(run);
+    if (!set.ok()) return invocation.usage_error(set.error().message);
+    if (set->resumes && set->lines.empty()) {
       Console(invocation.terminal, Console::Volume::kNormal)
-          .say("all of them have ended well in set " + std::to_string(*run.resume) +
-               ": nothing is submitted");
+          .say(std::string(run.failed_of ? "none has failed" : "all of them have ended well") +
+               " in set " + to_text(*set->resumes) + ": nothing is submitted");
       return to_status(ExitCode::kOk);
     }
     run.session.submission = Submission{.arguments = invocation.arguments,
                                         .environment = run.environment,
                                         .directory = *std::move(directory),
-                                        .lines = *std::move(lines),
-                                        .running_max = run.running_max.value_or(0)};
+                                        .lines = std::move(set->lines),
+                                        .running_max = run.running_max.value_or(0),
+                                        .resumes = set->resumes,
+                                        .seed = set->seed};
   }
   const bool is_job = run.detach || run.session.adopted;
   if (!is_job && (run.each || !run.grid.empty() || run.running_max)) {

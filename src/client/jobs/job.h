@@ -27,8 +27,10 @@ struct Job {
   std::string directory;  // Where its command is started.
   std::uint32_t umask = 022;
   UnixMs submitted;
-  std::uint32_t members = 0;      // Of a set; 0: it is none.
-  std::uint32_t running_max = 0;  // Of these at once; 0: as many as there is room for.
+  std::uint32_t members = 0;               // Of a set; 0: it is none.
+  std::uint32_t running_max = 0;           // Of these at once; 0: as many as there is room for.
+  std::optional<LeaseId> resumes = {};     // The set whose rest it is.
+  std::optional<std::uint32_t> seed = {};  // From which each of its members gets one.
   friend bool operator==(const Job&, const Job&) = default;
 };
 constexpr auto fields_of(Is<Job> auto*) {
@@ -37,7 +39,8 @@ constexpr auto fields_of(Is<Job> auto*) {
                 field("handle", &Job::handle).required(side::kAnswer),
                 field("directory", &Job::directory).required(side::kAnswer),
                 field("umask", &Job::umask), field("submitted", &Job::submitted),
-                field("members", &Job::members), field("running_max", &Job::running_max));
+                field("members", &Job::members), field("running_max", &Job::running_max),
+                field("resumes", &Job::resumes), field("seed", &Job::seed));
 }
 std::string encode_job(const Job& job);
 /// kVersion: of a newer program, and left alone; kCorrupt: it makes no sense.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <variant>
 
+#include "base/fnv1a.h"
 #include "base/json_tree.h"
 #include "base/json_writer.h"
 #include "base/letters.h"
@@ -175,6 +176,16 @@ std::string filled_in(std::string_view word, const Parameters& parameters) {
     word.remove_prefix(close + 1);
   }
   return filled;
+}
+
+std::uint32_t seed_of(std::uint32_t seed, Parameters parameters) {
+  constexpr std::string_view kEnd("\0", 1);
+  std::ranges::sort(parameters);
+  std::uint64_t hash = fnv1a(kEnd, fnv1a(std::to_string(seed)));
+  for (const auto& [name, value] : parameters) {
+    hash = fnv1a(kEnd, fnv1a(value, fnv1a(kEnd, fnv1a(name, hash))));
+  }
+  return static_cast<std::uint32_t>((hash ^ (hash >> 32U)) & 0x7fffffffU);
 }
 
 std::vector<std::string> variables_of(std::string_view line, const Parameters& parameters,

@@ -3,6 +3,7 @@
 // any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,9 @@ Result<std::vector<std::string>> lines_of_grid(const std::vector<std::string>& a
 
 /// With each {NAME} that there is in its place; other braces are left alone.
 std::string filled_in(std::string_view word, const Parameters& parameters);
+/// Of a member, from that of its set: follows from its parameters alone, in whatever order they
+/// were written. From 0 to 2^31 - 1, which every library takes.
+std::uint32_t seed_of(std::uint32_t seed, Parameters parameters);
 /// BERTH_ITEM, the line itself; BERTH_EACH_NAME of each parameter; BERTH_MEMBER, its number.
 std::vector<std::string> variables_of(std::string_view line, const Parameters& parameters,
                                       std::uint64_t number);

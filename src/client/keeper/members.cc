@@ -124,6 +124,10 @@ void Keeper::begin_member(LeaseId id, Instant now) {
   const std::vector<std::string> variables =
       jobs::variables_of(line, parameters.ok() ? *parameters : jobs::Parameters{}, number);
   content.environment.insert(content.environment.end(), variables.begin(), variables.end());
+  if (set.job.seed && parameters.ok()) {
+    content.environment.push_back("BERTH_SEED=" +
+                                  std::to_string(jobs::seed_of(*set.job.seed, *parameters)));
+  }
   const jobs::JobFolder folder = set.folder.members_of(id);
   Status added = folder.has({number}) ? Status(Unit{})
                                       : folder.add({.id = {number},

@@ -77,6 +77,8 @@ void declare_job(Options& options, RunOptions& run) {
               "a job for each combination of the values; may be repeated: {NAME} stands for one");
   options.add("--resume=SET", store(run.resume),
               "of --each and --grid: without those that have ended well in that set");
+  options.add("--seed=N", store(run.seed),
+              "of --each and --grid: each job finds one in BERTH_SEED, made of N and its values");
   options.add("--max-running=N", store(run.running_max),
               "of --each and --grid: no more at a time; else as many as there is room for");
 }

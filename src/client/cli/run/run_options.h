@@ -25,6 +25,8 @@ struct RunOptions {
   std::vector<std::string> grid = {};
   std::optional<std::uint32_t> running_max = {};
   std::optional<std::uint32_t> resume = {};  // The number of an earlier set.
+  std::optional<std::uint32_t> seed = {};
+  std::optional<LeaseId> failed_of = {};  // What failed in this set is submitted again, as one.
 };
 void declare_run(Invocation& invocation, RunOptions& run);
 

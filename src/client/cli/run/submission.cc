@@ -68,7 +68,9 @@ Status submit(client::Client& client, const os::Environment& env, const LeaseVie
                       .umask = own_umask(),
                       .submitted = os::PosixClock().wall(),
                       .members = static_cast<std::uint32_t>(submission.lines.size()),
-                      .running_max = submission.running_max};
+                      .running_max = submission.running_max,
+                      .resumes = submission.resumes,
+                      .seed = submission.seed};
   TRY_STATUS(folder.add(
       job, {.arguments = submission.arguments,
             .environment = environment_for_job(client::own_environment(), submission.environment),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ struct Submission {
   // Of a set: a line of each member, and how many of them may run at once (0: as many as fit).
   std::vector<std::string> lines = {};
   std::uint32_t running_max = 0;
+  std::optional<LeaseId> resumes = {};
+  std::optional<std::uint32_t> seed = {};
   RequestBody request = {};  // Of a member.
 };
 
