@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // berth-keeper: starts a user's jobs when it is their turn. A program of the user's, because a
 // daemon runs no command of anybody. One is enough: a second one ends at once with 0.
+#include <sys/prctl.h>
+
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -27,6 +29,8 @@ int run(int count) {
         fail({Errc::kInvalid, "takes no arguments, and keeps jobs until it is ended"}));
     return static_cast<int>(wire::ExitCode::kUsage);
   }
+  // What it reads is its user's environment: no dump of it, and nothing for a debugger.
+  ::prctl(PR_SET_DUMPABLE, 0);
   const os::Environment env = os::read_environment();
   auto folder = jobs::JobFolder::find(env);
   if (!folder.ok()) return fail(folder.error());
