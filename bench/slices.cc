@@ -150,8 +150,8 @@ struct Turns {
 void run() {
   const auto settings = [](Duration least, std::uint32_t loss_percent) {
     core::Settings made{.order = Order::kFifo, .reserve = {}};
-    made.turn_min = least;
-    made.turn_loss_percent = loss_percent;
+    made.turns.least = least;
+    made.turns.loss_percent = loss_percent;
     return made;
   };
   const std::array<Turns, 3> kinds = {

@@ -144,8 +144,8 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
   if (random.chance(150)) settings.limits_default.vram_max = gib(8);
   settings.over_budget_grace = random.spread(milliseconds(10), seconds(5));
   if (random.chance(500)) settings.over_budget_tolerance = {};
-  settings.turn_min = random.spread(milliseconds(50), seconds(10));
-  settings.turn_loss_percent = random.pick(std::vector<std::uint32_t>{0, 0, 5, 50});
+  settings.turns.least = random.spread(milliseconds(50), seconds(10));
+  settings.turns.loss_percent = random.pick(std::vector<std::uint32_t>{0, 0, 5, 50});
   settings.pressure = {.on_lease_critical = draw_ladder(random, Cause::kLeaseCritical),
                        .on_device_critical = draw_ladder(random, Cause::kDeviceCritical),
                        .on_unmanaged = draw_ladder(random, Cause::kUnmanaged),

@@ -61,7 +61,7 @@ bool is_over(const Observations& observations, const ReferenceLease& lease, core
                    lease.is_away(Away::kNo) && !lease.kill_at && !lease.requeue.asked &&
                    !lease.save.number && !lease.pause.frozen;
   const bool tried = was_tried(lease, now);
-  return may && !tried && lease.runs_since() + observations.settings.turn_min <= now.instant;
+  return may && !tried && lease.runs_since() + observations.settings.turns.least <= now.instant;
 }
 
 /// What stays on the device when those slices have left it whose turns are over; absent while
@@ -147,10 +147,10 @@ const ReferenceLease* whose_turn_it_is(const Observations& observations,
 
 std::string Turns::check_end_of_turn(const Observations& observations, const ReferenceLease& lease,
                                      const core::Coordinator& coordinator, core::Now now) {
-  if (lease.runs_since() + observations.settings.turn_min > now.instant) {
+  if (lease.runs_since() + observations.settings.turns.least > now.instant) {
     return fmt::format("the turn of lease {} ended after {} ms, before the least of {}",
                        lease.id.value, (now.instant - lease.runs_since()).ns / 1'000'000,
-                       observations.settings.turn_min.ns / 1'000'000);
+                       observations.settings.turns.least.ns / 1'000'000);
   }
   for (const DeviceView& device : coordinator.devices(now)) {
     if (!is_on(lease, device.id)) continue;
@@ -168,7 +168,7 @@ std::string Turns::check_turn_ends(const Observations& observations, const serve
                                    core::Now now) {
   const core::Coordinator& coordinator = engine.coordinator();
   // Where a turn lasts as long as moves take, its end is not known here.
-  const bool known = observations.settings.turn_loss_percent == 0 && !engine.journal_behind() &&
+  const bool known = observations.settings.turns.loss_percent == 0 && !engine.journal_behind() &&
                      coordinator.trouble().empty();
   std::map<DeviceId, Instant> since;
   if (known) {

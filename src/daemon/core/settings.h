@@ -30,6 +30,13 @@ struct Tier {
   std::optional<Duration> idle_max;  // Instead of Settings::idle_max.
 };
 
+/// Of leases that run in turns.
+struct TurnTerms {
+  Duration least = seconds(10);
+  std::uint32_t loss_percent =
+      5;  // Of the time, to moves; 0: turns of the least, whatever is lost.
+};
+
 struct PressureSettings {
   std::uint32_t warn_percent = 62;  // Of a lease's budget.
   std::uint32_t critical_percent = 88;
@@ -63,9 +70,8 @@ struct Settings {
   Duration over_budget_grace = seconds(30);  // `kill`: the time to be within the budget again.
   Bytes context_estimate = mib(512);         // What a CUDA context costs, until it is measured.
   PressureSettings pressure;
-  Duration turn_min = seconds(10);      // Of leases that run in turns, and
-  std::uint32_t turn_loss_percent = 5;  // how much of the time moving them may take at most.
-  Duration idle_max = {};               // Idle for so long, a lease makes room; 0: it does not.
+  TurnTerms turns;
+  Duration idle_max = {};  // Idle for so long, a lease makes room; 0: it does not.
   std::map<std::string, Tier> tiers = {
       {"complex", {}}, {"execution", {}}, {"fast", {.priority = Priority::kHigh}}};
   BreakerSettings breaker;

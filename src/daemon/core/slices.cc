@@ -205,8 +205,7 @@ bool Slices::may_end_turn(const Lease& lease) const {
 Instant Slices::over_at(const Lease& lease) const {
   const Use* use = attribution_->use(lease.id, lease.held()->parts.front().device);
   const Bytes used = use == nullptr ? Bytes{} : use->now.value_or(Bytes{});
-  const TurnTerms terms{.least = core_->settings().turn_min,
-                        .loss_percent = core_->settings().turn_loss_percent};
+  const TurnTerms& terms = core_->settings().turns;
   return std::max(
       lease.held()->runs_since + turn_length(transfers_->of(lease.id).cost.of(used), terms),
       transfers_->of(lease.id).turn_end_not_before);

@@ -107,8 +107,8 @@ TEST_F(Slices, ATurnLastsTwentyTimesWhatItsMovesTookTheLastTime) {
 }
 
 TEST_F(Slices, TheLeastTurnAndTheLossAreSettings) {
-  story =
-      Story({.order = Order::kFifo, .reserve = {}, .turn_min = seconds(3), .turn_loss_percent = 0});
+  story = Story(
+      {.order = Order::kFifo, .reserve = {}, .turns = {.least = seconds(3), .loss_percent = 0}});
   (void)hold(slice(gib(10)), gib(8));
   (void)ask(slice(gib(10)));
   EXPECT_THAT(seconds_pass(3), HasSubstr("move out 1"));

@@ -16,6 +16,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "core/settings.h"
 
 namespace berth::core {
 
@@ -45,10 +46,6 @@ class TurnCost {
 /// One move of so much, as long as nothing is known.
 Duration guessed_move(Bytes bytes);
 
-struct TurnTerms {
-  Duration least;
-  std::uint32_t loss_percent = 5;  // 0: turns of the least, whatever is lost.
-};
 Duration turn_length(Duration cost, const TurnTerms& terms);
 
 /// A lease whose turn it is.

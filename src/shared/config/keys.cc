@@ -87,12 +87,12 @@ constexpr std::array kKeys = {
         [](Config& c, Name) -> Slot { return &c.core.pass_max; }},
     Key{"policy.turn_min",
         "Leases that run in turns (--share slice) have a GPU for at least so long at a time.",
-        [](Config& c, Name) -> Slot { return &c.core.turn_min; }, ns(milliseconds(100)),
+        [](Config& c, Name) -> Slot { return &c.core.turns.least; }, ns(milliseconds(100)),
         ns(hours(24))},
     Key{"policy.turn_loss",
         "So much of the time may be lost at most to move their memory: where that takes long, "
         "turns are longer.",
-        [](Config& c, Name) -> Slot { return Percent{&c.core.turn_loss_percent}; }, 1, 100},
+        [](Config& c, Name) -> Slot { return Percent{&c.core.turns.loss_percent}; }, 1, 100},
     Key{"policy.idle",
         "A lease that has been idle for so long is suspended, if it can be, where the request that "
         "is next has no lower priority and fits then. 0: none is.",

@@ -157,8 +157,8 @@ TEST(RecordJson, NoFieldIsForgotten) {
   // Not on_hold, astray, suspending, resuming, requeuing and frozen,
   EXPECT_EQ(kKeptCount<LeaseFlags> + 6, field_count<LeaseFlags>());
   // nor pressure, full_in, strays, turn_ends_at, idle_since, requeue, requeued_by, left_alone,
-  // halt and progress.
-  EXPECT_EQ(kKeptCount<LeaseView> + 10, field_count<LeaseView>());
+  // halt, progress and next_attempt.
+  EXPECT_EQ(kKeptCount<LeaseView> + 11, field_count<LeaseView>());
 }
 
 // Two rows for one member would hide that another has none.
