@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coordinator alone: a trace of 8 152 tasks replayed under each policy, how long they waited,
-// and what one step costs where ten thousand leases are. The trace is not part of this repository:
-// cluster-trace-gpu-v2023 of the Alibaba Cluster Trace Program (Weng et al., USENIX ATC 2023), in
-// $BERTH_TRACES or ../shared/traces. Without it tasks of the same shape are drawn.
+// The coordinator alone: a trace of 8 152 tasks replayed under each policy (src/daemon/replay), how
+// long they waited, and what one step costs where ten thousand leases are. The trace is not part of
+// this repository: cluster-trace-gpu-v2023 of the Alibaba Cluster Trace Program (Weng et al.,
+// USENIX ATC 2023), in $BERTH_TRACES or ../shared/traces. Without it tasks of the same shape are
+// drawn.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <queue>
 #include <random>
 #include <sstream>
 #include <string>
@@ -17,8 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
 #include "core/coordinator.h"
+#include "replay/figures.h"
+#include "replay/replay.h"
+#include "replay/trace.h"
 #include "row.h"
 
 namespace berth {
@@ -26,70 +28,24 @@ namespace {
 
 using bench::print;
 using core::Coordinator;
-using core::Effect;
-using core::Event;
+using replay::Task;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kDevices = 8;
-constexpr Bytes kCapacity = gib(16);
+constexpr replay::Machine kMachine;
 // The trace is of 6 212 GPUs, about 70 of them busy. With shorter tasks eight have as much to do.
-constexpr std::int64_t kShorter = 10;
-constexpr std::uint32_t kUsers = 16;  // The trace names none: tasks take turns.
-
-struct Task {
-  Instant arrives;
-  Duration runs;
-  Request request;
-  std::uint32_t user = 0;
-};
+constexpr std::uint32_t kShorter = 10;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Request request_of(int gpus, int milli, std::string_view qos) {
-  Request request;
-  request.device_count = static_cast<std::uint32_t>(std::max(1, gpus));
-  if (gpus > 1 || milli >= 1000) {
-    request.share = Share::kExclusive;
-  } else {
-    request.vram = {kCapacity.value / 1000 * static_cast<std::uint64_t>(std::max(milli, 20))};
-  }
-  if (qos == "BE") request.priority = Priority::kLow;
-  if (qos == "Guaranteed") request.priority = Priority::kHigh;
-  return request;
-}
-
-// Columns: name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec, qos, pod_phase,
-// creation_time, deletion_time, scheduled_time. Tasks without a GPU are taken as tiny ones.
-std::vector<Task> read_trace(const std::string& path) {
-  std::vector<Task> tasks;
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    cells.resize(11);
-    const auto number = [&](std::size_t at) { return std::strtod(cells[at].c_str(), nullptr); };
-    const double ran = cells[10].empty() ? 600 : number(9) - number(10);
-    tasks.push_back(
-        {.arrives = {static_cast<std::int64_t>(number(8)) * seconds(1).ns},
-         .runs = Duration{static_cast<std::int64_t>(std::max(ran, 1.0)) * seconds(1).ns / kShorter},
-         .request = request_of(static_cast<int>(number(3)), static_cast<int>(number(4)), cells[6]),
-         .user = static_cast<std::uint32_t>(tasks.size()) % kUsers});
-  }
-  std::ranges::stable_sort(tasks, {}, &Task::arrives);
-  return tasks;
-}
-
-// The same mixture of sizes and a like spread of durations, with the same load.
-std::vector<Task> draw_tasks() {
+/// The same mixture of sizes and a like spread of durations, with the same load, as a trace.
+std::string drawn_trace() {
   std::mt19937_64 random(20'230'713);
   std::exponential_distribution<double> gap(1.0 / 320);
   std::lognormal_distribution<double> runs(6.5, 2.0);
-  std::vector<Task> tasks;
+  std::ostringstream text;
+  text << "num_gpu,gpu_milli,qos,creation_time,deletion_time,scheduled_time\n" << std::fixed;
   double now = 0;
   for (std::uint32_t i = 0; i < 8'152; ++i) {
     const std::uint64_t kind = random() % 1'000;
@@ -97,147 +53,23 @@ std::vector<Task> draw_tasks() {
     const int milli = kind < 480 ? 1'000 : static_cast<int>(random() % 19 + 1) * 50;
     now += gap(random);
     const double ran = std::clamp(runs(random), 4.0, 1e6);
-    tasks.push_back({.arrives = {static_cast<std::int64_t>(now) * seconds(1).ns},
-                     .runs = Duration{static_cast<std::int64_t>(ran) * seconds(1).ns / kShorter},
-                     .request = request_of(gpus, milli, kind % 5 < 2 ? "BE" : "LS"),
-                     .user = i % kUsers});
+    text << gpus << ',' << milli << ',' << (kind % 5 < 2 ? "BE" : "LS") << ',' << now << ','
+         << now + ran << ',' << now << '\n';
   }
-  return tasks;
+  return text.str();
 }
 
-Sample sample_of(std::size_t devices) {
-  Sample sample;
-  for (std::size_t i = 0; i < devices; ++i) {
-    sample.devices.push_back({.id = {0xbe, i, false},
-                              .index = static_cast<std::uint32_t>(i),
-                              .model = "Simulated",
-                              .capacity = kCapacity,
-                              .used = Bytes{},
-                              .figures = {.driver_reserved = Bytes{}},
-                              .processes = std::vector<ProcessSample>{}});
-  }
-  return sample;
-}
-
-/// One policy with one list of tasks, from the first to arrive to the last to end.
-class Replay {
- public:
-  Replay(Order order, const std::vector<Task>& tasks)
-      : tasks_(tasks), coordinator_(settings_for(order)) {
-    waited_.resize(tasks.size(), -1);
-  }
-
-  void run() {
-    step(core::Recovered{});
-    step(sampled_);
-    std::size_t next = 0;
-    while (next < tasks_.size() || !ends_.empty()) {
-      const bool arrival =
-          ends_.empty() || (next < tasks_.size() && tasks_[next].arrives <= ends_.top().first);
-      now_.instant = arrival ? tasks_[next].arrives : ends_.top().first;
-      if (arrival) {
-        submit(next++);
-      } else {
-        end_all_due();
-      }
-    }
-  }
-  std::uint64_t events() const { return events_; }
-  static core::Settings settings_for(Order order) {
-    core::Settings settings{.order = order, .reserve = {}};
-    settings.limits_default = {.waiting_max = 20'000, .leases_max = 20'000};
-    return settings;
-  }
-  /// Of those that could be granted at all, in seconds.
-  std::vector<double> waited() const {
-    std::vector<double> known;
-    for (const double one : waited_) {
-      if (one >= 0) known.push_back(one);
-    }
-    return known;
-  }
-
- private:
-  void step(const Event& event) {
-    ++events_;
-    for (const Effect& effect : coordinator_.step(now_, event)) {
-      if (const auto* news = std::get_if<core::Notify>(&effect)) {
-        if (news->news == core::LeaseEvent::kGranted) granted_.push_back(news->lease);
-      } else if (const auto* reply = std::get_if<core::Reply>(&effect)) {
-        const auto* view = std::get_if<Boxed<LeaseView>>(&reply->answer);
-        const bool offered = view != nullptr && (*view)->state == LeaseState::kHeld;
-        if (offered && (*view)->flags.unclaimed) granted_.push_back((*view)->id);
-      }
-    }
-  }
-  static Handle handle_of(std::size_t task) { return {1, task}; }
-  static Process process_of(std::size_t task) { return {static_cast<std::int32_t>(task) + 2, 1}; }
-
-  void submit(std::size_t task) {
-    step(core::Submit{.token = {task},
-                      .actor = {.user = {tasks_[task].user}},
-                      .handle = handle_of(task),
-                      .supervisor = std::nullopt,
-                      .request = tasks_[task].request});
-    // Ids go up by one with each that is not refused.
-    const std::optional<LeaseId> id = coordinator_.find(handle_of(task));
-    if (id) task_of_.resize(id->value + 1, task);
-    claim_all();
-  }
-  void claim_all() {
-    while (!granted_.empty()) {
-      const std::size_t task = task_of_.at(granted_.back().value);
-      granted_.pop_back();
-      waited_[task] = static_cast<double>((now_.instant - tasks_[task].arrives).ns) * 1e-9;
-      step(core::Claim{.token = {task},
-                       .actor = {.user = {tasks_[task].user}},
-                       .handle = handle_of(task),
-                       .body = {process_of(task)}});
-      ends_.emplace(now_.instant + tasks_[task].runs, task);
-    }
-  }
-  // The driver is asked once for all that end at the same time.
-  void end_all_due() {
-    while (!ends_.empty() && ends_.top().first == now_.instant) {
-      const std::size_t task = ends_.top().second;
-      ends_.pop();
-      step(core::ReportExit{
-          .token = {task}, .actor = {.user = {tasks_[task].user}}, .handle = handle_of(task)});
-    }
-    Sample& sample = std::get<core::Sampled>(sampled_).sample;
-    sample.asked_at = sample.answered_at = now_.instant;
-    step(sampled_);
-    claim_all();
-  }
-
-  const std::vector<Task>& tasks_;
-  Coordinator coordinator_;
-  core::Now now_;
-  Event sampled_ = core::Sampled{sample_of(kDevices)};
-  std::uint64_t events_ = 0;
-  std::vector<double> waited_;
-  std::vector<LeaseId> granted_;
-  std::vector<std::size_t> task_of_;  // By lease.
-  std::priority_queue<std::pair<Instant, std::size_t>, std::vector<std::pair<Instant, std::size_t>>,
-                      std::greater<>>
-      ends_;
-};
-
-void replay(std::string_view name, Order order, const std::vector<Task>& tasks) {
+void measure(std::string_view name, Order order, const std::vector<Task>& tasks) {
   double best = 1e9;
-  std::uint64_t events = 0;
-  std::vector<double> waited;
+  replay::Played played;
   for (int round = 0; round < 5; ++round) {
-    Replay run(order, tasks);
     const auto start = Clock::now();
-    run.run();
+    played = replay::play(tasks, kMachine, replay::settings_for(order));
     best = std::min(best, seconds_since(start));
-    events = run.events();
-    waited = run.waited();
   }
   const std::string prefix = "policy replay, " + std::string(name);
   print({.name = prefix,
-         .value = static_cast<double>(events) / best,
+         .value = static_cast<double>(played.events) / best,
          .unit = "events/s",
          .against = "",
          .least = 1e6});
@@ -246,27 +78,26 @@ void replay(std::string_view name, Order order, const std::vector<Task>& tasks) 
          .unit = "s",
          .against = "",
          .limit = 2});
-  double sum = 0;
-  for (const double one : waited) sum += one;
-  const auto row = [&](const char* what, double value) {
+  const replay::Figures figures = replay::figures_of(order, tasks, kMachine, played);
+  const auto row = [&](const char* what, Duration value) {
     print({.name = "waiting, " + std::string(name) + ", " + what,
-           .value = value,
+           .value = static_cast<double>(value.ns) * 1e-9,
            .unit = "s",
            .against = "waiting, fifo, " + std::string(what)});
   };
-  row("mean", sum / static_cast<double>(waited.size()));
-  row("median", bench::quantile(waited, 0.5));
-  row("95 of 100", bench::quantile(waited, 0.95));
+  row("mean", figures.all.mean);
+  row("median", figures.all.median);
+  row("95 of 100", figures.all.p95);
 }
 
 // Ten thousand leases are held, or wait for a device that one of them has; one more comes and goes.
 void among_ten_thousand(std::string_view name, bool held) {
   constexpr std::uint64_t kLeases = 10'000;
   constexpr std::uint64_t kRounds = 5'000;
-  Coordinator coordinator(Replay::settings_for(Order::kFair));
+  Coordinator coordinator(replay::settings_for(Order::kFair));
   core::Now now{{1'000'000'000}, {1}};
   (void)coordinator.step(now, core::Recovered{});
-  (void)coordinator.step(now, core::Sampled{sample_of(kDevices)});
+  (void)coordinator.step(now, core::Sampled{replay::sample_of(kMachine)});
   std::uint64_t asked = 0;
   const auto ask = [&](const Request& request) {
     ++asked;
@@ -281,7 +112,7 @@ void among_ten_thousand(std::string_view name, bool held) {
   Request small{.vram = mib(300)};
   small.ttl = hours(24);
   Request whole{.share = Share::kExclusive};
-  whole.device_count = kDevices;
+  whole.device_count = kMachine.devices;
   if (!held) {
     whole.ttl = hours(24);
     ask(whole);
@@ -304,13 +135,16 @@ std::vector<Task> tasks() {
   const char* folder = std::getenv("BERTH_TRACES");
   const std::string path = (folder == nullptr ? std::string("../shared/traces") : folder) +
                            "/openb_pod_list_default.csv";
-  std::vector<Task> found = read_trace(path);
-  if (found.empty()) {
-    (void)std::fprintf(stderr, "policies: no trace at %s: tasks are drawn\n", path.c_str());
-    return draw_tasks();
+  std::ostringstream text;
+  if (std::ifstream file(path); file) text << file.rdbuf();
+  Result<std::vector<Task>> found = replay::parse_trace(text.str(), kMachine.capacity);
+  if (!found.ok()) {
+    (void)std::fprintf(stderr, "policies: no trace at %s (%s): tasks are drawn\n", path.c_str(),
+                       found.error().message.c_str());
+    found = replay::parse_trace(drawn_trace(), kMachine.capacity);
   }
-  (void)std::fprintf(stderr, "policies: %zu tasks of %s\n", found.size(), path.c_str());
-  return found;
+  replay::shorten(*found, kShorter);
+  return *std::move(found);
 }
 
 }  // namespace
@@ -318,9 +152,9 @@ std::vector<Task> tasks() {
 
 int main() {
   const std::vector<berth::Task> tasks = berth::tasks();
-  berth::replay("fifo", berth::Order::kFifo, tasks);
-  berth::replay("priority", berth::Order::kPriority, tasks);
-  berth::replay("fair", berth::Order::kFair, tasks);
+  for (const std::string_view name : berth::texts_of<berth::Order>()) {
+    berth::measure(name, *berth::parse_word<berth::Order>(name), tasks);
+  }
   berth::among_ten_thousand("held", true);
   berth::among_ten_thousand("waiting", false);
 }
