@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "sim/advice.h"
+#include "sim/values.h"
 
 namespace berth::sim {
 namespace {
@@ -400,6 +401,7 @@ void InvariantChecker::event_done(const server::Engine& engine, core::Now at) {
   if (!observations_.is_behind(at.instant)) {
     const std::vector<LeaseId> queue = engine.coordinator().queue(at);
     check(fairness_.check_order(observations_, queue, at.instant));
+    check(check_value_order(observations_, queue));
   }
   if (events_ % audit_every_ == 0) audit(engine, at);
   const bool decided = std::exchange(decided_, false);

@@ -19,8 +19,18 @@ constexpr std::uint64_t kSessionsLeast = 8;
 constexpr std::uint64_t kFaultsLeast = 20;
 constexpr std::uint64_t kAuditEveryFarOn = 5'000;  // Events.
 
-Plan plan_for(Random& random, Duration span) {
+// Machines up to this seed are as they were before there was the order `value`, and with them what
+// tests/baseline has of them.
+constexpr std::uint64_t kSeedsBeforeValue = 10'000;
+constexpr std::uint64_t kOneIsByValueOf = 4;
+
+bool is_by_value(std::uint64_t seed) {
+  return seed > kSeedsBeforeValue && seed % kOneIsByValueOf == 0;
+}
+
+Plan plan_for(Random& random, std::uint64_t seed, Duration span) {
   Plan plan = draw_plan(random);
+  if (is_by_value(seed)) plan.settings.order = Order::kValue;
   if (span > Duration{}) plan.sample_interval = seconds(1);
   return plan;
 }
@@ -32,8 +42,9 @@ bool Outcome::counts() const {
 }
 
 World::World(std::uint64_t seed, bool printed, Duration span)
-    : context_(seed, printed),
-      plan_(plan_for(context_.random, span)),
+    : seed_(seed),
+      context_(seed, printed),
+      plan_(plan_for(context_.random, seed, span)),
       processes_(context_, plan_.rate(Fault::kPidReused)),
       devices_(context_, processes_, plan_.devices,
                {.slow_per_mille = plan_.rate(Fault::kSlowTeardown),
@@ -209,6 +220,8 @@ void World::change_settings() {
   context_.record_fault(Fault::kSettingsChanged);
   core::Settings settings = draw_settings(context_.random, plan_.devices);
   settings.unmanaged = plan_.settings.unmanaged;
+  // Every other time: the order changes to it, and from it.
+  if (is_by_value(seed_) && ++settings_changed_ % 2 == 0) settings.order = Order::kValue;
   daemon_.configure(settings);
 }
 

@@ -66,6 +66,8 @@ class World {
   bool is_over() const;
   std::string told_waiting() const;
 
+  std::uint64_t seed_;
+  std::uint64_t settings_changed_ = 0;  // So often.
   SimContext context_;
   Plan plan_;
   Processes processes_;

@@ -51,6 +51,16 @@ inline constexpr Duration kLeftoversWithin =
     milliseconds(250);                                // To say who still uses the device.
 inline constexpr Duration kShareHalfLife = hours(1);  // `fair`: how fast past use is forgotten.
 inline constexpr Duration kShareAhead = minutes(1);   // `fair`: what a grant counts at once.
+// `fair` and `value`: what a whole device counts as; its size is not known where they look.
+inline constexpr Bytes kWholeDeviceCounts = gib(64);
+// `value`: how long after it was asked for a low request for a whole device and an hour is due, the
+// most of any, and which times and parts of a device count. A time that was not told is an hour.
+inline constexpr Duration kValueAllowance = hours(48);
+inline constexpr Duration kValueAllowanceMax = hours(std::int64_t{24} * 365);
+inline constexpr Duration kValueTimeUnknown = hours(1);
+inline constexpr Duration kValueTimeMin = seconds(10);
+inline constexpr Duration kValueTimeMax = hours(std::int64_t{24} * 31);
+inline constexpr double kValuePartMin = 1.0 / 64;
 inline constexpr Duration kCheckpointGraceMax = hours(24);
 inline constexpr Duration kCheckpointEveryMin = seconds(1);
 inline constexpr Duration kCheckpointMargin = seconds(5);  // To hear of the end of a grace.

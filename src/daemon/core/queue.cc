@@ -11,7 +11,6 @@ namespace berth::core {
 namespace {
 
 constexpr double kAheadSeconds = static_cast<double>(limits::kShareAhead.ns) * 1e-9;
-constexpr Bytes kWholeDeviceCounts = gib(64);
 
 // What a user has had, and what is theirs now: that counts as long as a grant does at once.
 double counted_at(const Usage& usage, Instant now) {
@@ -26,6 +25,8 @@ Ranking ranking_of(const Lease& lease, const Settings& settings) {
       return priority_ranking(lease, settings.aging);
     case Order::kFair:
       return fair_ranking(lease, settings.aging);
+    case Order::kValue:
+      return value_ranking(lease);
   }
   CHECK(false);
 }
@@ -126,7 +127,7 @@ const Lease* InOrder::next() {
     Session& session = sessions.back();
     const Queue::Key head = *session.head;
     // A whole device counts as a large budget would; its size is not known here.
-    const Bytes need = head.need == Bytes::max() ? kWholeDeviceCounts : head.need;
+    const Bytes need = head.need == Bytes::max() ? limits::kWholeDeviceCounts : head.need;
     const double counts = static_cast<double>(need.value) * kAheadSeconds;
     session.share += counts;
     user.share += counts;

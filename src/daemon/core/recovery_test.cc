@@ -100,7 +100,7 @@ TEST(Recovery, AnAnswerThatWasLostIsGivenAgain) {
 }
 
 TEST(Recovery, TheSameLeasesUnderEveryPolicy) {
-  for (const Order order : {Order::kFifo, Order::kPriority, Order::kFair}) {
+  for (const Order order : {Order::kFifo, Order::kPriority, Order::kFair, Order::kValue}) {
     Story story({.order = Order::kFifo, .reserve = {}});
     (void)story.ask(S::budget(gib(10)));
     (void)story.claim(1);

@@ -77,8 +77,8 @@ constexpr std::array kKeys = {
         "known), or so many bytes.",
         [](Config& c, Name) -> Slot { return &c.policy.default_vram; }, 1},
     Key{"policy.order",
-        "Who is next: who came first; who has the higher priority; or who has had the least of "
-        "late.",
+        "Who is next: who came first; who has the higher priority; who has had the least of late; "
+        "or who asks for little, for a short time, or urgently.",
         [](Config& c, Name) -> Slot { return &c.core.order; }},
     Key{"policy.backfill",
         "Whether a later request may start before the first one where that does not delay it.",

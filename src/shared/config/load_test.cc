@@ -247,10 +247,10 @@ struct Wrong {
 TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
   for (const Wrong& wrong : std::vector<Wrong>{
            {"[policy]\norder = \"fast\"",
-            "2:9: policy.order: must be \"fifo\", \"priority\" or \"fair\", not 'fast'"},
+            "2:9: policy.order: must be \"fifo\", \"priority\", \"fair\" or \"value\", not 'fast'"},
            {"[policy]\norder = \"fiar\"", "did you mean 'fair'?"},
            {"[policy]\norder = 3",
-            "policy.order: must be \"fifo\", \"priority\" or \"fair\", not 3"},
+            "policy.order: must be \"fifo\", \"priority\", \"fair\" or \"value\", not 3"},
            {"[policy]\nbackfill = \"yes\"",
             "2:12: policy.backfill: must be true or false, not 'yes'"},
            {"policy.pass_max = 5", "1:19: policy.pass_max: must be a duration such as"},

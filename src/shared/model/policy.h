@@ -9,10 +9,11 @@
 namespace berth {
 
 /// In which order requests are granted.
-enum class Order : std::uint8_t { kFifo, kPriority, kFair };
+enum class Order : std::uint8_t { kFifo, kPriority, kFair, kValue };
 constexpr auto words_of(Order) {
   using enum Order;
-  return make_words<Order>({{kFifo, "fifo"}, {kPriority, "priority"}, {kFair, "fair"}});
+  return make_words<Order>(
+      {{kFifo, "fifo"}, {kPriority, "priority"}, {kFair, "fair"}, {kValue, "value"}});
 }
 
 /// What programs without a lease mean for what is granted.

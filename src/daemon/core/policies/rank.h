@@ -20,5 +20,8 @@ struct Ranking {
 Ranking fifo_ranking(const Lease& lease);
 Ranking priority_ranking(const Lease& lease, Duration aging);
 Ranking fair_ranking(const Lease& lease, Duration aging);
+Ranking value_ranking(const Lease& lease);
+/// How long after it was asked for it is due.
+Duration value_allowance(const Request& request);
 
 }  // namespace berth::core
