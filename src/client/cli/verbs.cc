@@ -28,6 +28,8 @@ constexpr std::array kVerbs = {
     Verb{"estimate", "", "See", "how much memory training a model takes", run_estimate},
     Verb{"recommend", "", "See", "settings with which a model fits, with reasons", run_recommend},
     Verb{"history", "", "See", "how memory was used, and what became of leases", run_history},
+    Verb{"replay", "", "See", "how long tasks would wait under each order of the queue",
+         run_replay},
     Verb{"events", "", "See", "what happens, as it happens", run_events},
     Verb{"resize", "", "Control", "change the memory of a lease while it runs", run_resize},
     Verb{"checkpoint", "", "Control", "have a lease's program save itself", run_checkpoint},

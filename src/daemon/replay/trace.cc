@@ -17,7 +17,6 @@ constexpr std::size_t kLineMax = 4'096;
 constexpr std::size_t kColumnsMax = 64;
 constexpr double kSecondsMax = 3.2e9;  // A hundred years.
 constexpr int kWholeMilli = 1'000;
-constexpr int kLeastMilli = 20;        // What a task without a GPU counts as.
 constexpr std::uint32_t kUsers = 16;   // By turns, where the trace names none.
 constexpr double kNotScheduled = 600;  // Seconds that a task runs which never did.
 
@@ -87,12 +86,11 @@ Priority priority_of(std::string_view qos) {
 
 Request request_of(std::uint32_t gpus, std::uint32_t milli, Bytes capacity) {
   Request request;
-  request.device_count = std::max(1U, gpus);
+  request.device_count = gpus;
   if (gpus > 1 || milli >= kWholeMilli) {
     request.share = Share::kExclusive;
   } else {
-    const std::uint32_t part = std::max<std::uint32_t>(milli, kLeastMilli);
-    request.vram = {std::max<std::uint64_t>(capacity.value / kWholeMilli * part, 1)};
+    request.vram = {std::max<std::uint64_t>(capacity.value / kWholeMilli * milli, 1)};
   }
   return request;
 }
@@ -134,9 +132,12 @@ Duration duration_of(double seconds_known) {
   return {static_cast<std::int64_t>(seconds_known * 1e9)};
 }
 
-Result<Task> task_of(const Row& row, const Columns& columns, std::size_t number, Bytes capacity) {
+// Absent: it uses no GPU.
+Result<std::optional<Task>> task_of(const Row& row, const Columns& columns, std::size_t number,
+                                    Bytes capacity) {
   TRY(gpus, row.count(columns.gpus, "num_gpu", limits::kDevicesPerLease));
   TRY(milli, row.count(columns.milli, "gpu_milli", kWholeMilli));
+  if (gpus == 0) return std::optional<Task>();
   TRY(created, row.time(columns.created, "creation_time"));
   double runs = kNotScheduled;
   if (!row.cell(columns.scheduled).empty()) {
@@ -155,7 +156,7 @@ Result<Task> task_of(const Row& row, const Columns& columns, std::size_t number,
             .request = request_of(gpus, milli, capacity),
             .user = user};
   task.request.priority = priority_of(row.cell(columns.qos));
-  return task;
+  return std::optional(std::move(task));
 }
 
 }  // namespace
@@ -181,9 +182,9 @@ Result<std::vector<Task>> parse_trace(std::string_view text, Bytes capacity) {
           line, "a trace has at most " + std::to_string(kTasksMax) + " tasks: give a part of it");
     }
     TRY(task, task_of(Row(line, cells_of(row)), columns, tasks.size(), capacity));
-    tasks.push_back(std::move(task));
+    if (task) tasks.push_back(*std::move(task));
   }
-  if (tasks.empty()) return Error{Errc::kCorrupt, "there are no tasks in it"};
+  if (tasks.empty()) return Error{Errc::kCorrupt, "no task in it uses a GPU"};
   std::ranges::stable_sort(tasks, {}, &Task::arrives);
   return tasks;
 }

@@ -2,7 +2,8 @@
 // Traces of clusters as text: comma-separated, with a head that names the columns, as the task list
 // of cluster-trace-gpu-v2023 (Alibaba Cluster Trace Program) has them. Needed are num_gpu,
 // gpu_milli, creation_time, deletion_time and scheduled_time, in seconds; qos and user are taken
-// where they are. Columns of other names are not looked at.
+// where they are. Columns of other names are not looked at, nor
+// tasks that use no GPU.
 #pragma once
 
 #include <string_view>

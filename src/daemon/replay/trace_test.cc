@@ -40,6 +40,13 @@ TEST(Trace, AWholeGpuAndSeveralAreExclusive) {
   EXPECT_EQ(tasks[1].request.device_count, 4U);
 }
 
+TEST(Trace, TasksThatUseNoGpuAreLeftOut) {
+  const std::vector<Task> tasks =
+      read("a,1,1,0,0,,LS,Running,1,2,1\nb,1,1,1,500,,LS,Running,7,8,7\n");
+  ASSERT_EQ(tasks.size(), 1U);
+  EXPECT_EQ(tasks[0].arrives, (Instant{seconds(7).ns}));
+}
+
 TEST(Trace, ClassesOfServiceArePriorities) {
   const std::vector<Task> tasks = read(
       "a,1,1,1,9,,LS,Running,1,2,1\nb,1,1,1,9,,Guaranteed,Running,1,2,1\n"
@@ -79,8 +86,8 @@ TEST(Trace, AnErrorNamesTheLineAndTheValue) {
   EXPECT_EQ(wrong("name,num_gpu\n"),
             "line 1: there is no column 'gpu_milli': a trace begins with a line that names its "
             "columns");
-  EXPECT_EQ(wrong(kHead), "there are no tasks in it");
-  EXPECT_EQ(wrong(""), "there are no tasks in it");
+  EXPECT_EQ(wrong(kHead), "no task in it uses a GPU");
+  EXPECT_EQ(wrong(""), "no task in it uses a GPU");
 }
 
 TEST(Trace, WhatIsLongerThanTheBoundsIsRefused) {
