@@ -87,6 +87,11 @@ constexpr std::string_view kNotWanted[] = {
     "job_queued_again",
     "command_ended kind out_of_memory",
     "command_ended kind final",
+    "message_sent",
+    "message_answered",
+    "message_answered answer agreed",
+    "message_answered answer refused",
+    "message_answered answer lapsed",
     // Two seeds in a hundred reach it: not each run of 200 does.
     "lease_revoked result failed",
     "measure_begun cause unmanaged",

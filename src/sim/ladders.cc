@@ -26,7 +26,7 @@ Ladder ladder_in_force(const core::Settings& settings, const Request& request, C
   }
   if (request.over_budget == OverBudget::kSuspend) return pressure.over_budget;
   if (request.over_budget != OverBudget::kKill) return {};
-  return {{Measure::kKill, settings.over_budget_grace}};
+  return {{Measure::kKill, settings.over_budget.grace}};
 }
 
 // At most: who is dead has belonged to anybody. A process that was looked at alive may have been

@@ -142,8 +142,8 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
     settings.limits_default.waiting_max = 2 + static_cast<std::uint32_t>(random.below(8));
   }
   if (random.chance(150)) settings.limits_default.vram_max = gib(8);
-  settings.over_budget_grace = random.spread(milliseconds(10), seconds(5));
-  if (random.chance(500)) settings.over_budget_tolerance = {};
+  settings.over_budget.grace = random.spread(milliseconds(10), seconds(5));
+  if (random.chance(500)) settings.over_budget.tolerance = {};
   settings.turns.least = random.spread(milliseconds(50), seconds(10));
   settings.turns.loss_percent = random.pick(std::vector<std::uint32_t>{0, 0, 5, 50});
   settings.pressure = {.on_lease_critical = draw_ladder(random, Cause::kLeaseCritical),

@@ -182,7 +182,11 @@ struct ReferenceModel::Applier {
     lease.place.on_hold = fact.on_hold;
     return true;
   }
-  static bool follows(ReferenceLease&, const RequestKept&) { return true; }
+  template <class Kind>
+    requires kIsOneOf<Kind, RequestKept, MessageSent, MessageAnswered>
+  static bool follows(ReferenceLease&, const Kind&) {
+    return true;
+  }
   static bool follows(ReferenceLease& lease, const JobQueuedAgain&) {
     lease.state = State::kWaiting;
     lease.parts.clear();

@@ -128,6 +128,8 @@ for path, verbs in ask('GET', '/v1/openapi.json')[1]['paths'].items():
     if 'post' not in verbs or '/leases/{' not in path:
         continue
     verb = path.rpartition('/')[2]
+    if verb == 'message':
+        continue  # Anybody may ask: messages.bats.
     for lease in [sys.argv[1]] + ([] if '{handle}' in path else ['1', 'held']):
         said = ask('POST', f'/v1/leases/{lease}/{verb}', bodies.get(verb, {}))
         assert said[0] == 403, (verb, lease, said)

@@ -17,7 +17,7 @@ completed() {
 
 @test "verbs" {
   [[ $(completed "berth st") == status ]]
-  [[ $(completed "berth re" | sort | xargs) == "recommend release renew replay requeue reserve resize resume" ]]
+  [[ $(completed "berth re" | sort | xargs) == "recommend refuse release renew replay requeue reserve resize resume" ]]
   [[ $(completed "berth help wh") == why ]]
 }
 

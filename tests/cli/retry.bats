@@ -5,7 +5,7 @@ load lib
 
 jobs() { echo "$XDG_STATE_HOME"/berth/*/sim/*/jobs; }
 ended_as() { [[ $(of "$1" result) == "$2" ]]; }
-waits_for_retry() { [[ $(of "$1" next_attempt.not_before) != null ]]; }
+waits_for_retry() { [[ $(of "$1" retries.next.not_before) != null ]]; }
 process_gone() { ! kill -0 "$1" 2>/dev/null; }
 # third_time: notes that it ran in `runs`, and ends with 3 twice.
 third_time='echo run >>runs; echo "attempt $(wc -l <runs), ${BERTH_RESTART:-first}"; (($(wc -l <runs) > 2)) || exit 3'

@@ -13,6 +13,7 @@
 #include "base/quantity.h"
 #include "base/size_argument.h"
 #include "core/limits.h"
+#include "core/messages.h"
 #include "core/placement.h"
 #include "core/saves.h"
 #include "core/site.h"
@@ -106,6 +107,7 @@ std::optional<Refusal> Admission::refuse_shape(const Request& request) const {
   }
   if (auto refusal = refuse_tier(request.tier)) return refusal;
   if (auto refusal = Saves::refuse_way(request)) return refusal;
+  if (auto refusal = Messages::refuse_rule(request)) return refusal;
   if (request.requeue_grace && request.ttl) {
     return invalid("a reservation has no command that could be started again");
   }

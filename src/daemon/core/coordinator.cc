@@ -52,7 +52,7 @@ std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
   std::visit(
       [this](const auto& e) {
         give(e, *this, requests, lifecycle, resizing, progress, saves, requeuing, transfers,
-             left_alone);
+             messages, left_alone);
       },
       event);
   settle_everything();
@@ -113,7 +113,8 @@ void Coordinator::Impl::derive_deadline(LeaseId id) {
 
 Instant Coordinator::Impl::deadline_of(const Lease& lease) const {
   return std::min({lifecycle.due(lease), saves.due(lease), Escalation::due(lease),
-                   transfers.pause_due(lease), slices.due(lease), dependencies.due(lease.id)});
+                   transfers.pause_due(lease), slices.due(lease), dependencies.due(lease.id),
+                   messages.due(lease)});
 }
 
 void Coordinator::Impl::forget_run(LeaseId id) {
@@ -144,6 +145,7 @@ void Coordinator::Impl::forget(LeaseId id) {
   slices.forget(id);
   lifecycle.forget(id);
   requests.forget(id);
+  messages.forget(id);
 }
 
 // What a sample says of the devices comes before who uses them, who uses them before who is above
@@ -230,7 +232,8 @@ void Coordinator::Impl::on(const Woke&) {
 
 void Coordinator::Impl::on_due(LeaseId id) {
   const bool done = lifecycle.tend_exit(id) || slices.tend(id) || saves.tend(id) ||
-                    escalation.tend_late(id) || transfers.tend_pause(id) || dependencies.tend(id);
+                    escalation.tend_late(id) || transfers.tend_pause(id) || dependencies.tend(id) ||
+                    messages.tend(id);
   if (!done) lifecycle.tend(id);
 }
 

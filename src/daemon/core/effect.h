@@ -56,8 +56,10 @@ enum class LeaseEvent : std::uint8_t {
   kRequeueDropped,  // It is not requeued; the refusal says why.
   kQueued,          // It was asked for, and waits. The server notes it with its answer.
   kFrozen,
-  kMeasure,   // One is taken on it, or is over: the view says which, and how.
-  kDetached,  // Its programs go on without it.
+  kMeasure,          // One is taken on it, or is over: the view says which, and how.
+  kDetached,         // Its programs go on without it.
+  kMessageSent,      // Something is asked of its holder: the view says what,
+  kMessageAnswered,  // and what was said to that.
 };
 /// As streams name it: wire::EventName has the same words, and others.
 constexpr auto words_of(LeaseEvent) {
@@ -86,7 +88,9 @@ constexpr auto words_of(LeaseEvent) {
                                  {kQueued, "queued"},
                                  {kFrozen, "frozen"},
                                  {kMeasure, "measure"},
-                                 {kDetached, "detached"}});
+                                 {kDetached, "detached"},
+                                 {kMessageSent, "message_sent"},
+                                 {kMessageAnswered, "message_answered"}});
 }
 /// News for all that listen to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.

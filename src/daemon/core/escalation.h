@@ -82,7 +82,7 @@ class Escalation {
     Bytes used_before_cleanup;
 
     EscalationState& by(Cause cause) { return escalations[static_cast<std::size_t>(cause)]; }
-    /// By each sample since `over_budget_tolerance` was passed.
+    /// By each sample since `over_budget.tolerance` was passed.
     bool is_above() const {
       return escalations[static_cast<std::size_t>(Cause::kOverBudget)].since.has_value();
     }

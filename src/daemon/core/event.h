@@ -104,6 +104,11 @@ using Migrate = RouteEvent<Route::kMove>;
 /// A lease that was started with leave to is to be stopped, to wait in the queue and to be started
 /// again. The answer is the lease when it waits. Who asks meanwhile joins.
 using AskRequeue = RouteEvent<Route::kRequeue>;
+/// Asks something of the holder of a lease, which may be another user's. The answer is the lease:
+/// at once, or when the holder has answered.
+using SendMessage = RouteEvent<Route::kMessage>;
+using AgreeToMessage = RouteEvent<Route::kAgree>;
+using RefuseMessage = RouteEvent<Route::kRefuse>;
 
 template <std::size_t... kAt>
 std::variant<Submit, RouteEvent<kLeaseRoutes[kAt]>...> commands_at(std::index_sequence<kAt...>);

@@ -22,6 +22,7 @@
 #include "core/left_alone.h"
 #include "core/lifecycle.h"
 #include "core/membership.h"
+#include "core/messages.h"
 #include "core/presence.h"
 #include "core/pressure_monitor.h"
 #include "core/progress.h"
@@ -61,8 +62,9 @@ struct Coordinator::Impl final : Decider {
   LeftAlone left_alone{*this};
   Transfers transfers{*this,       ledger,        devices,  indexes,   presence,
                       attribution, confirmations, resizing, displaced, left_alone};
+  Messages messages{*this, transfers};
   Slices slices{*this, ledger, devices, indexes, presence, attribution, confirmations, transfers};
-  Yielding yielding{*this, ledger, devices, indexes, presence, attribution, transfers};
+  Yielding yielding{*this, ledger, devices, indexes, presence, attribution, transfers, messages};
   Requeuing requeuing{*this, admission, presence, saves};
   Lifecycle lifecycle{*this,      devices, admission, presence,  attribution, confirmations,
                       membership, saves,   resizing,  transfers, requeuing};

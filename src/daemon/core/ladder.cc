@@ -56,7 +56,7 @@ void Escalation::weigh(LeaseId id, Instant asked_at) {
     const Use* use = attribution_->use(id, part.device);
     if (use == nullptr) continue;
     const Bytes used = use->now.value_or(Bytes{});  // Not told is not above.
-    const bool above = used > part.budget + core_->settings().over_budget_tolerance;
+    const bool above = used > part.budget + core_->settings().over_budget.tolerance;
     if (above && (!worst || used > worst->used)) worst = Excess{used, part.budget};
   }
   OfLease& known = known_[id];
@@ -73,7 +73,7 @@ Ladder Escalation::ladder_above_budget(const Lease& lease) const {
     case OverBudget::kNotify:
       return {{Measure::kNotify}};
     case OverBudget::kKill:
-      return {{Measure::kNotify}, {Measure::kKill, core_->settings().over_budget_grace}};
+      return {{Measure::kNotify}, {Measure::kKill, core_->settings().over_budget.grace}};
     case OverBudget::kSuspend:
       return core_->settings().pressure.over_budget;
   }

@@ -78,6 +78,11 @@ inline constexpr std::size_t kCheckpointRequesters = 64;  // Of one save.
 inline constexpr std::size_t kRequeueRequesters = 64;     // Of one lease.
 inline constexpr std::size_t kCheckpointDetail = 256;     // Bytes.
 inline constexpr std::size_t kProgressNote = 200;         // Bytes.
+inline constexpr std::size_t kMessageText = 280;          // Bytes.
+inline constexpr std::size_t kMessagesOpen = 8;           // Of one lease, from users.
+inline constexpr std::size_t kMessagesAMinute = 10;       // From one user.
+inline constexpr Duration kMessageLasts = hours(1);       // Then nobody is waited for any more.
+inline constexpr Duration kMessagePauseMax = hours(24);   // By a rule.
 inline constexpr Duration kReportedEndMax = hours(std::int64_t{24} * 365);
 inline constexpr Duration kTtlMax = hours(std::int64_t{24} * 31);
 

@@ -53,7 +53,7 @@ class Retrying : public StoryTest {
   LeaseView view(std::uint64_t id = 1) { return *story.coordinator.lease({id}, story.now); }
   WhyView why(std::uint64_t id) { return *story.coordinator.why({id}, story.now); }
   Duration until_next(std::uint64_t id = 1) {
-    return milliseconds(view(id).next_attempt->not_before.value - story.now.wall.value);
+    return milliseconds(next_attempt_of(view(id))->not_before.value - story.now.wall.value);
   }
   void ask_after(Ends ends) {
     Request request = S::budget(gib(1));
@@ -188,7 +188,9 @@ TEST_F(Retrying, HowFarItIsOutlastsTheDaemonAndASnapshot) {
   for (const bool snapshot : {false, true}) {
     snapshot ? story.restart_from_snapshot() : story.restart();
     EXPECT_EQ(story.records_refused, 0);
-    EXPECT_EQ(view().retries, (Retries{.left = 2, .failed = ExitStatus{.code = 3}}));
+    EXPECT_EQ(
+        view().retries,
+        (Retries{.left = 2, .failed = ExitStatus{.code = 3}, .next = next_attempt_of(view())}));
     EXPECT_EQ(until_next(), seconds(10));
   }
   (void)story.pass(seconds(10));
@@ -245,7 +247,7 @@ TEST_F(Retrying, WhatRanOutOfMemoryIsGivenMoreOnce) {
   (void)fails(2, EndKind::kOutOfMemory);
   EXPECT_EQ(view(2).request.vram, gib(8));
   EXPECT_EQ(view(2).retries->left, 1U) << "that is none of those that it may fail";
-  EXPECT_EQ(view(2).next_attempt, (Retry{story.now.wall, gib(8)}));
+  EXPECT_EQ(next_attempt_of(view(2)), (Retry{story.now.wall, gib(8)}));
   (void)start(2);
   ASSERT_EQ(view(2).parts.front().granted, gib(8));
   (void)fails(2, EndKind::kOutOfMemory);

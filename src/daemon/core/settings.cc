@@ -5,14 +5,22 @@
 
 namespace berth::core {
 
-Duration Settings::idle_max_of(const Request& request) const {
+IdleSettings Settings::idle_of(const Request& request) const {
   const auto tier = tiers.find(request.tier);
-  return tier == tiers.end() ? idle_max : tier->second.idle_max.value_or(idle_max);
+  if (tier == tiers.end()) return idle;
+  return {.max = tier->second.idle_max.value_or(idle.max),
+          .action = tier->second.idle_action.value_or(idle.action)};
 }
 
 bool Settings::idle_leases_make_room() const {
-  return idle_max > Duration{} || std::ranges::any_of(tiers, [](const auto& tier) {
+  return idle.max > Duration{} || std::ranges::any_of(tiers, [](const auto& tier) {
            return tier.second.idle_max.value_or(Duration{}) > Duration{};
+         });
+}
+
+bool Settings::holders_are_asked() const {
+  return idle.action == IdleAction::kAsk || std::ranges::any_of(tiers, [](const auto& tier) {
+           return tier.second.idle_action == IdleAction::kAsk;
          });
 }
 

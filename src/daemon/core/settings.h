@@ -23,11 +23,24 @@ struct UserLimits {
   Priority priority_max = Priority::kUrgent;
 };
 
+/// When a lease makes room for being idle, and how.
+struct IdleSettings {
+  Duration max = {};  // 0: never.
+  IdleAction action = IdleAction::kPause;
+};
+
 /// What requests of one kind of work get where they do not say. A name of its operator's choice.
 struct Tier {
   std::optional<Priority> priority;
   bool may_yield = false;
-  std::optional<Duration> idle_max;  // Instead of Settings::idle_max.
+  // Instead of Settings::idle.
+  std::optional<Duration> idle_max;
+  std::optional<IdleAction> idle_action;
+};
+
+struct OverBudgetSettings {
+  Bytes tolerance = mib(64);     // Above the budget by so much is not counted.
+  Duration grace = seconds(30);  // `kill`: the time to be within the budget again.
 };
 
 /// Of leases that run in turns.
@@ -66,22 +79,24 @@ struct Settings {
   std::map<DeviceId, Bytes> device_reserve;
   Bytes exclusive_unmanaged_max = gib(1);
   Unmanaged unmanaged = Unmanaged::kAccount;
-  Bytes over_budget_tolerance = mib(64);     // Above the budget by so much is not counted.
-  Duration over_budget_grace = seconds(30);  // `kill`: the time to be within the budget again.
-  Bytes context_estimate = mib(512);         // What a CUDA context costs, until it is measured.
+  OverBudgetSettings over_budget;
+  Bytes context_estimate = mib(512);  // What a CUDA context costs, until it is measured.
   PressureSettings pressure;
   TurnTerms turns;
-  Duration idle_max = {};  // Idle for so long, a lease makes room; 0: it does not.
+  IdleSettings idle;
   std::map<std::string, Tier> tiers = {
       {"complex", {}}, {"execution", {}}, {"fast", {.priority = Priority::kHigh}}};
   BreakerSettings breaker;
+  Duration message_every = minutes(10);  // No rule of a holder answers again within this.
   UserLimits limits_default;
   std::map<UserId, UserLimits> limits;  // Instead of the default. The configuration has names.
 
-  /// When a lease of this request makes room for being idle; 0: never.
-  Duration idle_max_of(const Request& request) const;
+  /// What holds for a lease of this request.
+  IdleSettings idle_of(const Request& request) const;
   /// Whether some lease may.
   bool idle_leases_make_room() const;
+  /// Whether the holders of some are asked first.
+  bool holders_are_asked() const;
 };
 
 }  // namespace berth::core

@@ -25,31 +25,6 @@ void depart(Held& held, Process process) {
 
 }  // namespace
 
-bool Held::is_on(DeviceId device) const {
-  return std::ranges::find(parts, device, &Part::device) != parts.end();
-}
-
-const Held* Lease::granted() const {
-  if (const Releasing* gone = releasing()) return &gone->was;
-  return held();
-}
-
-bool Lease::is_outlived() const {
-  const Releasing* gone = releasing();
-  return gone != nullptr && gone->was.has_processes() && !gone->was.requeue;
-}
-
-Instant Lease::waits_since() const {
-  if (held() == nullptr || !held()->is_swapped_out()) return queued_at;
-  return held()->its_suspension().queued.value_or(queued_at);
-}
-
-std::uint64_t Lease::waits_sequence() const {
-  if (held() == nullptr || !held()->is_swapped_out()) return queued_sequence;
-  const Suspension& away = held()->its_suspension();
-  return away.queued ? away.queued_sequence : queued_sequence;
-}
-
 // One function a fact. Each returns false where the fact does not fit what is known, and has then
 // changed nothing.
 struct State::Applier {
@@ -358,6 +333,12 @@ struct State::Applier {
   bool operator()(const LeaseIdle& fact) const {
     Held* held = in_state<Held>(fact.id);
     return held != nullptr && std::exchange(held->idle_since, fact.since) != fact.since;
+  }
+
+  template <IsOfMessages Fact>
+  bool operator()(const Fact& fact) const {
+    Lease* found = lease(fact.id);
+    return found != nullptr && found->messages.take(fact, record);
   }
 
   bool operator()(const MeasureBegun& fact) const {

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "core/measures.h"
+#include "core/message_table.h"
 #include "core/run_history.h"
 #include "core/share.h"
 #include "model/lease.h"
@@ -152,6 +153,7 @@ struct Lease {
   bool job = false;        // It stays when its requester leaves.
   std::optional<SetProgress> set = {};
   Retries retries = {};
+  MessageTable messages = {};
   std::variant<Waiting, Held, Releasing> state;
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&state); }

@@ -49,6 +49,7 @@ void State::queue_again(Lease& job, Duration waited, Instant at) {
     if (held->claimed) ++job.restarts;
   }
   job.checkpoint_asked.reset();
+  job.messages = {};
   job.waited_before = job.waited_before + waited;
   job.queued_at = at;
   job.supervisor.reset();
@@ -103,6 +104,7 @@ void State::end(const LeaseEnded& fact, const Record& record) {
   view.ended_at = ended_at(found->second, fact, record);
   if (fact.by) view.ended_by = fact.by;
   view.members.clear();
+  view.messages.clear();
   view.checkpoints.asked.reset();
   close_with_lease(view.measures);
   for (const Peak& peak : fact.peaks) {

@@ -89,6 +89,7 @@ std::optional<Lease> restored_lease(const LeaseRestored& fact) {
       .job = view.job,
       .set = view.set,
       .retries = view.retries.value_or(Retries{}),
+      .messages = MessageTable(view.messages),
       .state = Waiting{
           .parked_since = fact.parked_since, .hold = view.hold, .passed_since = fact.passed_since}};
   if (view.state != LeaseState::kWaiting) {
@@ -121,6 +122,8 @@ LeaseView survivor_view(const Lease& lease) {
   view.set = lease.set;
   const bool may_come_again = lease.request.retry_max > 0 || lease.request.on_oom != OnOom::kFail;
   if (may_come_again) view.retries = lease.retries;
+  view.messages = lease.messages.all();
+  view.flags.message = !lease.messages.unanswered().empty();
   view.flags.checkpointing = lease.checkpoints.asked.has_value();
   if (const Waiting* waiting = lease.waiting()) {
     view.flags.parked = waiting->parked_since.has_value();

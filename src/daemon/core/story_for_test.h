@@ -185,18 +185,19 @@ class Story {
       if (news->news == LeaseEvent::kPressure && !tells_pressure) return "";
       if (news->news == LeaseEvent::kMeasure && !tells_measures) return "";
       static const std::map<LeaseEvent, std::string> kWords = {
-          {LeaseEvent::kGranted, "grant "},      {LeaseEvent::kEnded, "end "},
-          {LeaseEvent::kParked, "park "},        {LeaseEvent::kUnparked, "unpark "},
-          {LeaseEvent::kResized, "resize "},     {LeaseEvent::kOverBudget, "over "},
-          {LeaseEvent::kInBudget, "in budget "}, {LeaseEvent::kFull, "full "},
-          {LeaseEvent::kNotFull, "not full "},   {LeaseEvent::kDegraded, "degraded "},
-          {LeaseEvent::kRevoked, "revoke "},     {LeaseEvent::kAstray, "astray "},
-          {LeaseEvent::kCheckpoint, "save "},    {LeaseEvent::kCheckpointed, "save over "},
-          {LeaseEvent::kPressure, "pressure "},  {LeaseEvent::kSuspended, "suspend "},
-          {LeaseEvent::kResumed, "resume "},     {LeaseEvent::kFrozen, "freeze "},
-          {LeaseEvent::kRequeue, "stop "},       {LeaseEvent::kRequeuing, "stopping "},
-          {LeaseEvent::kRequeued, "requeue "},   {LeaseEvent::kRequeueDropped, "no requeue "},
-          {LeaseEvent::kMeasure, "measure "},    {LeaseEvent::kDetached, "detach "}};
+          {LeaseEvent::kGranted, "grant "},       {LeaseEvent::kEnded, "end "},
+          {LeaseEvent::kParked, "park "},         {LeaseEvent::kUnparked, "unpark "},
+          {LeaseEvent::kResized, "resize "},      {LeaseEvent::kOverBudget, "over "},
+          {LeaseEvent::kInBudget, "in budget "},  {LeaseEvent::kFull, "full "},
+          {LeaseEvent::kNotFull, "not full "},    {LeaseEvent::kDegraded, "degraded "},
+          {LeaseEvent::kRevoked, "revoke "},      {LeaseEvent::kAstray, "astray "},
+          {LeaseEvent::kCheckpoint, "save "},     {LeaseEvent::kCheckpointed, "save over "},
+          {LeaseEvent::kPressure, "pressure "},   {LeaseEvent::kSuspended, "suspend "},
+          {LeaseEvent::kResumed, "resume "},      {LeaseEvent::kFrozen, "freeze "},
+          {LeaseEvent::kRequeue, "stop "},        {LeaseEvent::kRequeuing, "stopping "},
+          {LeaseEvent::kRequeued, "requeue "},    {LeaseEvent::kRequeueDropped, "no requeue "},
+          {LeaseEvent::kMeasure, "measure "},     {LeaseEvent::kDetached, "detach "},
+          {LeaseEvent::kMessageSent, "message "}, {LeaseEvent::kMessageAnswered, "answer "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }
     if (const auto* unmanaged_process = std::get_if<NotifyUnmanaged>(&effect)) {

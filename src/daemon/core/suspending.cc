@@ -111,8 +111,7 @@ void Transfers::on(const Suspend& event) {
     return;
   }
   known_[id].waiters.push_back(event.token);
-  suspend(id, {});
-  note_pause(id, event.body, event.actor.user);
+  suspend(id, {.paused = {{event.body, event.actor.user}}});
 }
 
 void Transfers::note_pause(LeaseId id, const PauseBody& terms, UserId by) {
@@ -158,6 +157,7 @@ void Transfers::suspend(LeaseId id, const SuspendCause& cause) {
   }
   core_->decide(id, std::move(fact));
   begin(id, Direction::kSwapOut);
+  if (cause.paused) note_pause(id, cause.paused->terms, cause.paused->by);
 }
 
 void Transfers::on(const Resume& event) {

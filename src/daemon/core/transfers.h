@@ -42,8 +42,14 @@ namespace berth::core {
 
 /// Why it is suspended.
 struct SuspendCause {
+  /// A user wants it to stay away.
+  struct Paused {
+    PauseBody terms;
+    UserId by;
+  };
   std::optional<LeaseId> yields_to = {};
   bool turn = false;
+  std::optional<Paused> paused = {};
 };
 
 class Transfers {

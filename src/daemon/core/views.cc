@@ -53,8 +53,10 @@ LeaseView Views::lease(LeaseId id, Now at) const {
   view.halt = halt_of(*lease, at);
   if (const auto since = idle_->since(id)) view.idle_since = wall_at(*since, at);
   if (view.pause && held != nullptr) view.pause->until = pause_end(*held, at);
-  view.next_attempt = next_attempt_of(*lease);
-  if (view.next_attempt && lease->waiting() == nullptr) view.requeue = RequeueStep::kStopped;
+  if (view.retries) view.retries->next = next_attempt_of(*lease);
+  if (berth::next_attempt_of(view) && lease->waiting() == nullptr) {
+    view.requeue = RequeueStep::kStopped;
+  }
   view.flags.requeuing = view.requeue.has_value();
   add_use(*lease, view);
   view.strays = unmanaged_->strays_of(id);

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+#include "base/checked.h"
 #include "core/placement.h"
 
 namespace berth::core {
@@ -19,13 +21,16 @@ bool can_be_yielded_to(Priority next, const Settings& settings) {
   return next == Priority::kUrgent || settings.idle_leases_make_room();
 }
 
-// An administrator lends what nobody computes with, also without leave of its user.
-bool is_idle_for(const Lease& lease, const Request& next, const Settings& settings, Instant now) {
+// What is done with it for being idle. An administrator lends what nobody computes with, also
+// without leave of its user.
+IdleAction idle_action_for(const Lease& lease, const Request& next, const Settings& settings,
+                           Instant now) {
   const Held* held = lease.held();
-  const Duration idle_max = settings.idle_max_of(lease.request);
-  const bool is_idle = held != nullptr && held->idle_since && !held->frozen;
-  return is_idle && idle_max > Duration{} && now - *held->idle_since >= idle_max &&
-         lease.request.priority <= next.priority;
+  const IdleSettings idle = settings.idle_of(lease.request);
+  const bool is_idle = held != nullptr && held->idle_since && !held->frozen &&
+                       idle.max > Duration{} && now - *held->idle_since >= idle.max &&
+                       lease.request.priority <= next.priority;
+  return is_idle ? idle.action : IdleAction::kNone;
 }
 
 // It was started with leave to.
@@ -36,9 +41,22 @@ bool asked_to_yield(const Lease& lease, const Request& next) {
 
 }  // namespace
 
-bool Yielding::may_yield_to(const Lease& lease, const Lease& next) const {
-  const bool is_idle = is_idle_for(lease, next.request, core_->settings(), core_->now().instant);
-  if (!is_idle && !asked_to_yield(lease, next.request)) return false;
+bool Yielding::has_leave(const Lease& lease, const Lease& next) const {
+  const IdleAction idle =
+      idle_action_for(lease, next.request, core_->settings(), core_->now().instant);
+  return idle == IdleAction::kPause || asked_to_yield(lease, next.request) ||
+         Messages::has_agreed(lease, next.id);
+}
+
+bool Yielding::may_be_asked(const Lease& lease, const Lease& next) const {
+  const IdleAction idle =
+      idle_action_for(lease, next.request, core_->settings(), core_->now().instant);
+  return idle == IdleAction::kAsk && messages_->may_ask_for_room(lease, next.id);
+}
+
+bool Yielding::may_yield_to(const Lease& lease, const Lease& next, Who who) const {
+  const bool is_asked = who == Who::kAlsoThoseToAsk && may_be_asked(lease, next);
+  if (!is_asked && !has_leave(lease, next)) return false;
   const Standing standing = transfers_->standing_of(lease);
   return verdict(Operation::kMakeRoom, standing).answer == Answer::kAccept &&
          transfers_->of(lease.id).yield_not_before <= core_->now().instant && !is_not_there(lease);
@@ -56,12 +74,13 @@ bool Yielding::is_not_there(const Lease& lease) const {
 
 // Absent: it would not fit there whichever lease made room.
 std::optional<std::vector<LeaseId>> Yielding::who_makes_room(const Lease& next,
-                                                             const Account& account) const {
+                                                             const Account& account,
+                                                             Who who) const {
   const bool whole = next.request.share == Share::kExclusive;
   std::vector<std::tuple<Priority, Bytes, LeaseId>> able;
   for (const auto& [id, entry] : account.entries) {
     const Lease& lease = *core_->state().find(id);
-    if (may_yield_to(lease, next)) {
+    if (may_yield_to(lease, next, who)) {
       able.emplace_back(lease.request.priority, attribution_->used(id), id);
     }
   }
@@ -116,16 +135,32 @@ void Yielding::make_room_for_next() {
   if (!presence_->is_offerable(*next) || !indexes_->user_has_room(*next) ||
       device_count(next->request) != 1)
     return;
+  if (is_made_for(*next)) return;
+  const LeaseId whom = next->id;
+  if (const auto best = best_way(*next, Who::kThoseWithLeave)) {
+    for (const LeaseId id : *best) transfers_->suspend(id, {.yields_to = whom});
+  } else if (core_->settings().holders_are_asked()) {
+    ask_for_room(whom);
+  }
+}
+
+// Some are on their way out for it.
+bool Yielding::is_made_for(const Lease& next) const {
+  return std::ranges::any_of(ledger_->accounts(), [&](const Account& account) {
+    if (!account.seen || !is_eligible(account, next.request)) return false;
+    return std::ranges::any_of(account.entries, [&](const auto& entry) {
+      const Held* held = core_->state().find(entry.first)->granted();
+      return held != nullptr && held->suspension && held->suspension->yields_to == next.id;
+    });
+  });
+}
+
+std::optional<std::vector<LeaseId>> Yielding::best_way(const Lease& next, Who who) const {
   std::optional<std::vector<LeaseId>> best;
   Bytes least;
   for (const Account& account : ledger_->accounts()) {
-    if (!account.seen || !is_eligible(account, next->request)) continue;
-    const bool under_way = std::ranges::any_of(account.entries, [&](const auto& entry) {
-      const Held* held = core_->state().find(entry.first)->granted();
-      return held != nullptr && held->suspension && held->suspension->yields_to == next->id;
-    });
-    if (under_way) return;
-    const auto chosen = who_makes_room(*next, account);
+    if (!account.seen || !is_eligible(account, next.request)) continue;
+    const auto chosen = who_makes_room(next, account, who);
     if (!chosen) continue;
     Bytes moved;
     for (const LeaseId id : *chosen) moved += attribution_->used(id);
@@ -133,9 +168,20 @@ void Yielding::make_room_for_next() {
     best = chosen;
     least = moved;
   }
-  if (!best) return;
-  const LeaseId whom = next->id;
-  for (const LeaseId id : *best) transfers_->suspend(id, {.yields_to = whom});
+  return best;
+}
+
+// Who has leave leaves when all others of the way have agreed: none in vain.
+void Yielding::ask_for_room(LeaseId whom) {
+  if (messages_->awaits_room(whom)) return;
+  const Lease& next = *core_->state().find(whom);
+  const auto best = best_way(next, Who::kAlsoThoseToAsk);
+  for (const LeaseId id : best.value_or(std::vector<LeaseId>{})) {
+    const Lease& lease = *core_->state().find(id);
+    if (has_leave(lease, next)) continue;
+    CHECK(lease.held() != nullptr);  // Nothing else makes room.
+    messages_->ask_for_room(id, whom, checked(lease.held()->idle_since));
+  }
 }
 
 // Leases that made room for one that has it by now, or does not want it any more.

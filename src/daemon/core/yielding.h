@@ -8,8 +8,13 @@
 // youngest. The device on which least is moved is chosen. Nobody is asked while others are on their
 // way out for it, nor of whom nothing is on a device yet: there is nothing that could be moved, and
 // a suspension that comes to nothing is not tried again for a minute.
+//
+// Note [Who is asked]: where idle leases are to be asked (policy.idle_action), and no room can be
+// made without, those of the best way are sent a message each, and make room when all have agreed.
+// One that refuses is not asked for this request again, and the next best way is tried.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,6 +22,7 @@
 #include "core/decider.h"
 #include "core/devices.h"
 #include "core/indexes.h"
+#include "core/messages.h"
 #include "core/part.h"
 #include "core/presence.h"
 #include "core/transfers.h"
@@ -26,14 +32,16 @@ namespace berth::core {
 class Yielding {
  public:
   Yielding(Decider& core, const Ledger& ledger, const Devices& devices, const Indexes& indexes,
-           const Presence& presence, const Attribution& attribution, Transfers& transfers)
+           const Presence& presence, const Attribution& attribution, Transfers& transfers,
+           Messages& messages)
       : core_(core),
         ledger_(ledger),
         devices_(devices),
         indexes_(indexes),
         presence_(presence),
         attribution_(attribution),
-        transfers_(transfers) {}
+        transfers_(transfers),
+        messages_(messages) {}
 
   /// See Note [Who makes room].
   void make_room_for_next();
@@ -41,9 +49,16 @@ class Yielding {
   void resume_yielded();
 
  private:
-  std::optional<std::vector<LeaseId>> who_makes_room(const Lease& next,
-                                                     const Account& account) const;
-  bool may_yield_to(const Lease& lease, const Lease& next) const;
+  enum class Who : std::uint8_t { kThoseWithLeave, kAlsoThoseToAsk };
+
+  std::optional<std::vector<LeaseId>> best_way(const Lease& next, Who who) const;
+  std::optional<std::vector<LeaseId>> who_makes_room(const Lease& next, const Account& account,
+                                                     Who who) const;
+  bool is_made_for(const Lease& next) const;
+  void ask_for_room(LeaseId whom);
+  bool may_yield_to(const Lease& lease, const Lease& next, Who who) const;
+  bool has_leave(const Lease& lease, const Lease& next) const;
+  bool may_be_asked(const Lease& lease, const Lease& next) const;
   bool is_not_there(const Lease& lease) const;
 
   Ref<Decider> core_;
@@ -53,6 +68,7 @@ class Yielding {
   Ref<const Presence> presence_;
   Ref<const Attribution> attribution_;
   Ref<Transfers> transfers_;
+  Ref<Messages> messages_;
 };
 
 }  // namespace berth::core

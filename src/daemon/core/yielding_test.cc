@@ -221,7 +221,7 @@ class IdleLeases : public Yielding {
   IdleLeases() { computes(0); }
   void computes(std::uint32_t percent) { story.hardware[0].figures.gpu_utilization = percent; }
   void lend_after(Duration idle) {
-    (void)story.feed(Configured{{.order = Order::kPriority, .reserve = {}, .idle_max = idle}});
+    (void)story.feed(Configured{{.order = Order::kPriority, .reserve = {}, .idle = {.max = idle}}});
   }
   static Request asks(Bytes vram, Priority priority = Priority::kNormal) {
     return {.priority = priority, .vram = vram};
@@ -261,8 +261,21 @@ TEST_F(IdleLeases, MakeRoomAfterTheTimeOfTheirTier) {
   EXPECT_THAT(leaving(), ElementsAre(1));
 }
 
+TEST_F(IdleLeases, AreAskedWhereTheirTierSaysSo) {
+  Settings settings{.order = Order::kPriority, .reserve = {}, .idle = {.max = minutes(2)}};
+  settings.tiers = {{"notebook", {.idle_action = IdleAction::kAsk}}};
+  (void)story.feed(Configured{settings});
+  Request notebook = asks(gib(12));
+  notebook.tier = "notebook";
+  hold(1, notebook, gib(11));
+  (void)story.ask(asks(gib(8)), 1001);
+  (void)story.seconds_pass(3 * kMinute);
+  EXPECT_THAT(leaving(), IsEmpty());
+  EXPECT_TRUE(story.coordinator.lease({1}, story.now)->flags.message);
+}
+
 TEST_F(IdleLeases, StayWhereTheirTierSaysSo) {
-  Settings settings{.order = Order::kPriority, .reserve = {}, .idle_max = minutes(2)};
+  Settings settings{.order = Order::kPriority, .reserve = {}, .idle = {.max = minutes(2)}};
   settings.tiers = {{"server", {.idle_max = Duration{}}}};
   (void)story.feed(Configured{settings});
   Request server = asks(gib(12));

@@ -52,12 +52,13 @@ Figures figures_of(Order order, const std::vector<Task>& tasks, const Machine& m
   std::map<Priority, Went, std::greater<>> classes;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     Went& of_class = classes[tasks[i].request.priority];
-    if (!played.waited[i]) {
+    const std::optional<Duration> waited = played.waited[i];
+    if (!waited) {
       ++figures.refused;
       continue;
     }
-    all.add(tasks[i], *played.waited[i]);
-    of_class.add(tasks[i], *played.waited[i]);
+    all.add(tasks[i], *waited);
+    of_class.add(tasks[i], *waited);
   }
   figures.all = waits_of(std::move(all));
   for (auto& [priority, went] : classes) {

@@ -34,6 +34,8 @@ std::optional<Source> source_of(core::LeaseEvent news) {
       return Source::kLeaseResumed;
     case core::LeaseEvent::kEnded:
       return Source::kLeaseEnded;
+    case core::LeaseEvent::kMessageSent:
+      return Source::kLeaseMessage;
     default:
       return std::nullopt;
   }

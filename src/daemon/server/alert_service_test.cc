@@ -96,6 +96,15 @@ TEST_F(Desk, ARefusedAllocationIsToldWithTheBudgetThatWouldDo) {
   EXPECT_THAT(published, ElementsAre("all lease 1 was refused 2.0 GiB, ...: -m 9G would"));
 }
 
+TEST_F(Desk, AMessageIsToldToItsHolder) {
+  AlertService alerts = desk({{"asked", rule("lease.message")}});
+  story.submit(1, EngineStory::budget(gib(8)));
+  const core::Notify news{.lease = {1}, .news = core::LeaseEvent::kMessageSent};
+  alerts.on_lease_event(story.now, story.engine.coordinator(), news);
+  alerts.flush();
+  EXPECT_THAT(published, ElementsAre("all lease 1 has a message: "));
+}
+
 TEST_F(Desk, WhatIsSwitchedOffIsListedAndSaysNothing) {
   config::AlertRule off = rule("gpu.unmanaged > 2G");
   off.enabled = false;

@@ -77,6 +77,15 @@ std::optional<Action> action_of(const SuspendBegun& fact) {
   return Action{.verb = Verb::kPreempt, .whom = fact.yields_to};
 }
 
+std::optional<Action> action_of(const MessageSent& fact) {
+  return Action{Verb::kMessage, fact.from, fact.text};
+}
+
+std::optional<Action> action_of(const MessageAnswered& fact) {
+  const std::string answer(to_text(fact.answer));
+  return Action{Verb::kAnswer, fact.by, answer + (fact.why.empty() ? "" : ": " + fact.why)};
+}
+
 std::optional<Action> action_of(const MeasureBegun& fact) {
   const bool is_harmless = fact.measure == Measure::kNotify || fact.measure == Measure::kCleanup;
   if (is_harmless) return std::nullopt;

@@ -46,6 +46,7 @@ Form form_of(Source source) {
     case kLeaseResumed:
     case kLeaseRefused:
     case kLeaseEnded:
+    case kLeaseMessage:
       return Form::kEvent;
   }
   std::unreachable();

@@ -39,6 +39,7 @@ enum class Source : std::uint8_t {
   kLeaseResumed,
   kLeaseRefused,
   kLeaseEnded,
+  kLeaseMessage,
 };
 constexpr auto words_of(Source) {
   using enum Source;
@@ -59,7 +60,8 @@ constexpr auto words_of(Source) {
                              {kLeaseSuspended, "lease.suspended"},
                              {kLeaseResumed, "lease.resumed"},
                              {kLeaseRefused, "lease.refused"},
-                             {kLeaseEnded, "lease.ended"}});
+                             {kLeaseEnded, "lease.ended"},
+                             {kLeaseMessage, "lease.message"}});
 }
 
 Alert::Subject::Kind about(Source source);

@@ -18,7 +18,7 @@ TEST(Expression, ReadsWhatItWrites) {
         "lease.pressure >= warn", "lease.waiting > 10m name=train*", "lease.over_budget for 1m",
         "lease.frozen for 30m", "lease.queued", "lease.granted name=train",
         "lease.ended result=failed", "lease.checkpointed outcome=timed_out", "lease.suspended",
-        "lease.resumed"}) {
+        "lease.resumed", "lease.message"}) {
     EXPECT_EQ(again(text), text);
   }
 }

@@ -242,6 +242,9 @@ std::string describe(Source event, const LeaseView& lease, const std::string& re
       return name + " runs again";
     case Source::kLeaseRefused:
       return name + " was refused " + reason;
+    case Source::kLeaseMessage:
+      return name + " has a message: " +
+             (lease.messages.empty() ? std::string() : lease.messages.back().text);
     case Source::kLeaseEnded:
       return name + " has ended" +
              (lease.result ? ": " + std::string(to_text(*lease.result)) : std::string());

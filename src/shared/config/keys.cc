@@ -96,7 +96,15 @@ constexpr std::array kKeys = {
     Key{"policy.idle",
         "A lease that has been idle for so long is suspended, if it can be, where the request that "
         "is next has no lower priority and fits then. 0: none is.",
-        [](Config& c, Name) -> Slot { return &c.core.idle_max; }},
+        [](Config& c, Name) -> Slot { return &c.core.idle.max; }},
+    Key{"policy.idle_action",
+        "What is done with such a lease: it is suspended, its holder is asked by a message whether "
+        "it makes room, or nothing is.",
+        [](Config& c, Name) -> Slot { return &c.core.idle.action; }},
+    Key{"policy.message_every",
+        "A rule for messages (--on-message) does not answer again within this.",
+        [](Config& c, Name) -> Slot { return &c.core.message_every; }, ns(seconds(1)),
+        ns(hours(std::int64_t{24} * 31))},
     Key{"policy.aging",
         "With order = \"priority\": a request rises by one priority for so much waiting.",
         [](Config& c, Name) -> Slot { return &c.core.aging; }, ns(seconds(1))},
@@ -138,12 +146,12 @@ constexpr std::array kKeys = {
     Key{"enforce.over_budget_grace",
         "So long a lease may be measured above its budget before over_budget = \"kill\" ends it. "
         "It is the daemon's, and the same for all leases.",
-        [](Config& c, Name) -> Slot { return &c.core.over_budget_grace; }, ns(seconds(1)),
+        [](Config& c, Name) -> Slot { return &c.core.over_budget.grace; }, ns(seconds(1)),
         ns(hours(24))},
     Key{"enforce.over_budget_tolerance",
         "What is measured above the budget by no more than this is not counted as such by the two "
         "keys above.",
-        [](Config& c, Name) -> Slot { return &c.core.over_budget_tolerance; }},
+        [](Config& c, Name) -> Slot { return &c.core.over_budget.tolerance; }},
 
     Key{"pressure.warn",
         "A lease that uses so much of its budget is under pressure, which is announced.",
@@ -230,6 +238,8 @@ constexpr std::array kKeys = {
     Key{"tier.*.idle",
         "How long they are idle before they make room, instead of policy.idle. 0: they never do.",
         [](Config& c, Name name) -> Slot { return &c.core.tiers[name].idle_max; }},
+    Key{"tier.*.idle_action", "What is done then, instead of policy.idle_action.",
+        [](Config& c, Name name) -> Slot { return &c.core.tiers[name].idle_action; }},
 
     Key{"alert.*.when",
         "What the rule looks at; docs/alerts.md. Three are built in: gpu-high, at 62% of a GPU, "

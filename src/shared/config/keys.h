@@ -24,12 +24,14 @@ struct Percent {
 };
 
 /// Where in a Config the value of a key lies. Its type is the type of the key.
-using Slot = std::variant<
-    bool*, std::uint32_t*, Percent, Bytes*, Duration*, std::string*, std::vector<std::string>*,
-    Ladder*, std::map<std::string, std::string>*, DefaultVram*, LogLevel*, Order*, Unmanaged*,
-    VisibleDevices*, Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*, Severity*,
-    std::optional<std::uint32_t>*, std::optional<alerts::Expression>*, std::optional<Bytes>*,
-    std::optional<Duration>*, std::optional<DefaultVram>*, std::optional<Priority>*>;
+using Slot =
+    std::variant<bool*, std::uint32_t*, Percent, Bytes*, Duration*, std::string*,
+                 std::vector<std::string>*, Ladder*, std::map<std::string, std::string>*,
+                 DefaultVram*, LogLevel*, Order*, Unmanaged*, IdleAction*, VisibleDevices*,
+                 Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*, Severity*,
+                 std::optional<std::uint32_t>*, std::optional<alerts::Expression>*,
+                 std::optional<Bytes>*, std::optional<Duration>*, std::optional<DefaultVram>*,
+                 std::optional<Priority>*, std::optional<IdleAction>*>;
 
 inline constexpr std::uint64_t kNoMax = std::numeric_limits<std::uint64_t>::max();
 

@@ -100,10 +100,8 @@ leases = 1
 max_priority = "low"
 [users."1001"]
 leases = 3
-[tier.night]
-priority = "low"
-yield = true
-idle = "5m"
+[tier]
+night = {priority = "low", yield = true, idle = "5m", idle_action = "ask"}
 [client]
 color = "never"
 output = "json"
@@ -140,7 +138,8 @@ TEST(Load, EveryKeyIsRead) {
   EXPECT_EQ(config.users.at("1001").leases, 3U);
   const core::Tier& night = config.core.tiers.at("night");
   EXPECT_EQ(night.priority, Priority::kLow);
-  EXPECT_TRUE(night.may_yield && night.idle_max == minutes(5));
+  EXPECT_TRUE(night.may_yield && night.idle_max == minutes(5) &&
+              night.idle_action == IdleAction::kAsk);
   EXPECT_EQ(config.client.color, Color::kNever);
   EXPECT_EQ(config.client.output, Output::kJson);
 }
@@ -168,8 +167,8 @@ cooldown = "30s"
   EXPECT_EQ(config.policy.report_nvml, Reported::kBudget);
   EXPECT_EQ(config.enforce.mode, Enforce::kWatchdog);
   EXPECT_EQ(config.enforce.over_budget, OverBudget::kKill);
-  EXPECT_EQ(config.core.over_budget_grace, minutes(5));
-  EXPECT_EQ(config.core.over_budget_tolerance, gib(1));
+  EXPECT_EQ(config.core.over_budget.grace, minutes(5));
+  EXPECT_EQ(config.core.over_budget.tolerance, gib(1));
   EXPECT_EQ(config.core.pressure.warn_percent, 50U);
   EXPECT_EQ(config.core.pressure.critical_percent, 100U);
   EXPECT_EQ(config.core.pressure.on_lease_critical,

@@ -53,6 +53,7 @@ std::string example(const Key& key) {
   if (key.path == "users.*.vram") return "\"12GiB\"";
   if (key.path == "users.*.leases") return "2";
   if (key.path == "tier.*.yield") return "true";
+  if (key.path == "tier.*.idle_action") return "\"ask\"";
   if (key.path == "tier.*.idle") return "\"15m\"";
   if (key.path == "alert.*.when") return "\"lease.ended result=failed\"";
   if (is_of_alert(key)) {

@@ -232,6 +232,50 @@ constexpr auto fields_of(Is<RequeueBody> auto*) {
                 field("unsaved", &RequeueBody::unsaved, "Also if its save is not confirmed."));
 }
 
+/// POST …/message: something is asked of its holder.
+struct MessageBody {
+  std::string text;
+  std::optional<Duration> wait_max;  // Absent or 0: the answer is not waited for.
+};
+constexpr auto fields_of(Is<MessageBody> auto*) {
+  return fields({"SendMessage"},
+                field("text", &MessageBody::text,
+                      "One line of 280 bytes at most, without letters that cannot be seen. "
+                      "Everybody can read it.")
+                    .required()
+                    .of(TextForm::kTitle),
+                field("wait", &MessageBody::wait_max,
+                      "How long to wait for the answer of its holder; absent or 0: not at all."));
+}
+
+/// POST …/agree
+struct AgreeBody {
+  std::optional<std::uint64_t> number;
+  std::optional<Duration> lasts;  // It is suspended for so long, too.
+};
+constexpr auto fields_of(Is<AgreeBody> auto*) {
+  return fields(
+      {"Agree"},
+      field("number", &AgreeBody::number, "Of the message; absent: the only one that is open.")
+          .from(1),
+      field("pause", &AgreeBody::lasts, "Suspend the lease for so long; it goes on by itself.")
+          .from(1));
+}
+
+/// POST …/refuse
+struct RefuseBody {
+  std::optional<std::uint64_t> number;
+  std::string why;  // For others to read.
+};
+constexpr auto fields_of(Is<RefuseBody> auto*) {
+  return fields(
+      {"Refuse"},
+      field("number", &RefuseBody::number, "Of the message; absent: the only one that is open.")
+          .from(1),
+      field("why", &RefuseBody::why, "One line of 280 bytes at most, for others to read.")
+          .of(TextForm::kTitle));
+}
+
 /// Bodies that say nothing: cancel, requeuing, daemon stop and reload. Empty or {}.
 struct NoBody {};
 constexpr auto fields_of(Is<NoBody> auto*) {
@@ -241,6 +285,7 @@ constexpr auto fields_of(Is<NoBody> auto*) {
 /// All bodies that there are; that of POST …/join is a Process.
 using AnyBody = std::variant<NoBody, RequestBody, Process, ClaimBody, ReconnectBody, ExitBody,
                              ParkBody, HoldBody, ReleaseBody, ResizeBody, RenewBody, ProgressBody,
-                             CheckpointBody, CheckpointedBody, PauseBody, MoveBody, RequeueBody>;
+                             CheckpointBody, CheckpointedBody, PauseBody, MoveBody, RequeueBody,
+                             MessageBody, AgreeBody, RefuseBody>;
 
 }  // namespace berth

@@ -14,6 +14,7 @@
 #include "model/checkpoint.h"
 #include "model/ladder.h"
 #include "model/lease.h"
+#include "model/message.h"
 #include "model/request.h"
 
 namespace berth {
@@ -458,6 +459,38 @@ constexpr auto fields_of(Is<MeasureEnded> auto*) {
                 field("number", &MeasureEnded::number).required(),
                 field("outcome", &MeasureEnded::outcome).required(),
                 field("detail", &MeasureEnded::detail));
+}
+
+struct MessageSent {
+  LeaseId id;
+  std::uint64_t number = 0;
+  std::optional<UserId> from = {};  // Absent: the daemon.
+  std::optional<LeaseId> whom = {};
+  std::string text;
+};
+constexpr auto fields_of(Is<MessageSent> auto*) {
+  return fields({"message_sent",
+                 "A user asks something of its holder, or the daemon does: for "
+                 "the request `for`."},
+                field("id", &MessageSent::id).required(),
+                field("number", &MessageSent::number).required(), field("from", &MessageSent::from),
+                field("for", &MessageSent::whom), field("text", &MessageSent::text).required());
+}
+struct MessageAnswered {
+  LeaseId id;
+  std::uint64_t number = 0;
+  MessageAnswer answer = MessageAnswer::kLapsed;
+  std::string why = {};
+  std::optional<UserId> by = {};
+};
+constexpr auto fields_of(Is<MessageAnswered> auto*) {
+  return fields({"message_answered",
+                 "What its holder said, or a rule of theirs; or nobody did "
+                 "in time."},
+                field("id", &MessageAnswered::id).required(),
+                field("number", &MessageAnswered::number).required(),
+                field("answer", &MessageAnswered::answer).required(),
+                field("why", &MessageAnswered::why), field("by", &MessageAnswered::by));
 }
 
 }  // namespace berth

@@ -61,6 +61,10 @@ std::optional<Bytes> vram_ledger(const LeaseView& lease) {
   return sum_of(lease.parts, [](const LeasePart& part) { return part.ledger; });
 }
 
+std::optional<Retry> next_attempt_of(const LeaseView& lease) {
+  return lease.retries ? lease.retries->next : std::nullopt;
+}
+
 std::optional<std::int32_t> exit_code(const LeaseView& lease) {
   if (!lease.exit || lease.exit->signal != 0) return std::nullopt;
   return lease.exit->code;

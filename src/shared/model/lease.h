@@ -16,6 +16,7 @@
 #include "base/words.h"
 #include "model/checkpoint.h"
 #include "model/ladder.h"
+#include "model/message.h"
 #include "model/pause.h"
 #include "model/request.h"
 
@@ -86,24 +87,6 @@ constexpr auto words_of(EndKind) {
       {{kPlain, "plain"}, {kOutOfMemory, "out_of_memory"}, {kFinal, "final"}});
 }
 
-/// Of a command that may be started again when it fails.
-struct Retries {
-  std::uint32_t left = 0;
-  bool grown = false;                // Once, since its budget was too small.
-  EndKind kind = EndKind::kPlain;    // Of the run that has ended.
-  std::optional<ExitStatus> failed;  // How the last attempt did that was followed by another.
-  friend bool operator==(const Retries&, const Retries&) = default;
-};
-constexpr auto fields_of(Is<Retries> auto*) {
-  return fields(
-      {"Retries", "Of a command that may be started again when it fails."},
-      field("left", &Retries::left, "So many times more.").required(),
-      field("grown", &Retries::grown,
-            "It was started again with more memory, since it had run out of it."),
-      kept("kind", &Retries::kind),
-      field("failed", &Retries::failed, "How the attempt before ended; null: it is the first."));
-}
-
 /// The next attempt of a command that has failed.
 struct Retry {
   UnixMs not_before;
@@ -116,6 +99,26 @@ constexpr auto fields_of(Is<Retry> auto*) {
       field("not_before", &Retry::not_before, "It does not start before this.").required(),
       field("vram", &Retry::vram,
             "On each GPU, if it has more since it ran out of memory; else null."));
+}
+
+/// Of a command that may be started again when it fails.
+struct Retries {
+  std::uint32_t left = 0;
+  bool grown = false;                // Once, since its budget was too small.
+  EndKind kind = EndKind::kPlain;    // Of the run that has ended.
+  std::optional<ExitStatus> failed;  // How the last attempt did that was followed by another.
+  std::optional<Retry> next = {};    // It has failed, and is started again.
+  friend bool operator==(const Retries&, const Retries&) = default;
+};
+constexpr auto fields_of(Is<Retries> auto*) {
+  return fields(
+      {"Retries", "Of a command that may be started again when it fails."},
+      field("left", &Retries::left, "So many times more.").required(),
+      field("grown", &Retries::grown,
+            "It was started again with more memory, since it had run out of it."),
+      kept("kind", &Retries::kind),
+      field("failed", &Retries::failed, "How the attempt before ended; null: it is the first."),
+      told("next", &Retries::next, "Its command has failed, and is started again; else null."));
 }
 
 struct LeaseFlags {
@@ -132,18 +135,20 @@ struct LeaseFlags {
   bool resuming = false;       // It waits for room, or its memory is on the way back.
   bool requeuing = false;      // It is on the way back into the queue.
   bool frozen = false;         // All its processes are stopped.
+  bool message = false;        // Its holder was asked something, and has not answered.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
 };
 /// The journal has those that a lease which has ended may have.
 constexpr auto fields_of(Is<LeaseFlags> auto*) {
-  return fields(
-      {}, field("over_budget", &LeaseFlags::over_budget), field("parked", &LeaseFlags::parked),
-      told("on_hold", &LeaseFlags::on_hold), field("revoking", &LeaseFlags::revoking),
-      field("degraded", &LeaseFlags::degraded), field("unclaimed", &LeaseFlags::unclaimed),
-      told("astray", &LeaseFlags::astray), field("full", &LeaseFlags::full),
-      field("checkpointing", &LeaseFlags::checkpointing),
-      told("suspending", &LeaseFlags::suspending), told("resuming", &LeaseFlags::resuming),
-      told("requeuing", &LeaseFlags::requeuing), told("frozen", &LeaseFlags::frozen));
+  return fields({}, field("over_budget", &LeaseFlags::over_budget),
+                field("parked", &LeaseFlags::parked), told("on_hold", &LeaseFlags::on_hold),
+                field("revoking", &LeaseFlags::revoking), field("degraded", &LeaseFlags::degraded),
+                field("unclaimed", &LeaseFlags::unclaimed), told("astray", &LeaseFlags::astray),
+                field("full", &LeaseFlags::full),
+                field("checkpointing", &LeaseFlags::checkpointing),
+                told("suspending", &LeaseFlags::suspending),
+                told("resuming", &LeaseFlags::resuming), told("requeuing", &LeaseFlags::requeuing),
+                told("frozen", &LeaseFlags::frozen), told("message", &LeaseFlags::message));
 }
 
 /// How far a lease has come on its way back into the queue.
@@ -268,6 +273,7 @@ struct LeaseView {
   Duration waited;                        // In all, where it was requeued.
   Checkpoints checkpoints;
   std::vector<MeasureTaken> measures;  // The last of each kind, in order of their numbers.
+  std::vector<Message> messages = {};  // To its holder, in order of their numbers.
   std::uint32_t restarts = 0;          // How often its command was started again.
   std::optional<RequeueStep> requeue = {};
   std::optional<Pause> pause = {};
@@ -275,7 +281,6 @@ struct LeaseView {
   bool job = false;
   std::optional<SetProgress> set = {};
   std::optional<Retries> retries = {};
-  std::optional<Retry> next_attempt = {};
   std::optional<Halt> halt = {};
   std::optional<UserId> moved_by = {};  // On the way to other devices, until it runs there.
   std::optional<UserId> ended_by = {};  // Who released or cancelled it; absent: nobody did.
@@ -295,6 +300,7 @@ std::optional<Bytes> vram_granted(const LeaseView& lease);
 std::optional<Bytes> vram_used(const LeaseView& lease);
 std::optional<Bytes> vram_peak(const LeaseView& lease);
 std::optional<Bytes> vram_ledger(const LeaseView& lease);
+std::optional<Retry> next_attempt_of(const LeaseView& lease);   // Absent: none is certain.
 std::optional<std::int32_t> exit_code(const LeaseView& lease);  // Unless a signal killed it.
 std::optional<std::int32_t> exit_signal(const LeaseView& lease);
 std::optional<std::int32_t> command_pid(const LeaseView& lease);
@@ -355,8 +361,6 @@ constexpr auto lease_state() {
           .left_out(side::kJournal),
       field("retries", &L::retries, "Null where it is not started again if it fails.")
           .left_out(side::kJournal),
-      told("next_attempt", &L::next_attempt,
-           "Its command has failed, and is started again; else null."),
       kept("exit", &L::exit),
       computed("exit_code", "Of the command, if it exited by itself.", exit_code,
                [](L& lease, std::int32_t code) { lease.exit = ExitStatus{.code = code}; }),
@@ -464,7 +468,10 @@ constexpr auto lease_history() {
           .to(kPidMax),
       told("progress", &L::progress,
            "How far its program says that it is; null: it has said nothing since it was started, "
-           "or since the daemon was."));
+           "or since the daemon was."),
+      field("messages", &L::messages,
+            "What was asked of its holder, the last of it, oldest first; gone when it has ended.")
+          .at_most(kMessagesKept));
 }
 constexpr auto fields_of(Is<LeaseView> auto*) {
   return lease_who() + lease_state() + lease_request() + shown_fields(&LeaseView::request) +

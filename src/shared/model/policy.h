@@ -27,4 +27,16 @@ constexpr auto words_of(Unmanaged) {
   return make_words<Unmanaged>({{kAccount, "account"}, {kWarn, "warn"}, {kIgnore, "ignore"}});
 }
 
+/// What is done with a lease that has been idle for long, where the request that is next could have
+/// its memory.
+enum class IdleAction : std::uint8_t {
+  kNone,
+  kPause,  // It is suspended until that ends.
+  kAsk,    // Its holder is asked.
+};
+constexpr auto words_of(IdleAction) {
+  using enum IdleAction;
+  return make_words<IdleAction>({{kNone, "none"}, {kPause, "pause"}, {kAsk, "ask"}});
+}
+
 }  // namespace berth

@@ -15,15 +15,14 @@
 
 namespace berth {
 
-using AnyFact =
-    AndToldFacts<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
-                 LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued,
-                 GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing, LeaseEnded,
-                 CheckpointAsked, CheckpointEnded, LeaseRestored, UsageRestored, CommandRestored,
-                 CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued, ResumeBegun,
-                 LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued,
-                 LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded, LeasePaused, LeaseMoved,
-                 LeaseIdle, RequestOnHold, RequestKept, JobQueuedAgain>;
+using AnyFact = AndToldFacts<
+    RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed, LeaseClaimed,
+    MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued, GrowthDropped, LeaseRenewed,
+    LeaseRevoked, LeaseReleasing, LeaseEnded, CheckpointAsked, CheckpointEnded, LeaseRestored,
+    UsageRestored, CommandRestored, CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued,
+    ResumeBegun, LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued,
+    LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded, LeasePaused, LeaseMoved, LeaseIdle,
+    RequestOnHold, RequestKept, JobQueuedAgain, MessageSent, MessageAnswered>;
 /// As AnyFact, but copied, moved and ended in one source file: elsewhere that is a call.
 struct Fact : AnyFact {
   using AnyFact::AnyFact;

@@ -154,11 +154,12 @@ TEST(RecordJson, NoFieldIsForgotten) {
   expect_facts_kept(std::make_index_sequence<std::variant_size_v<AnyFact>>());
   expect_all_kept<Process, ExitStatus, Part, Peak, PastRun, LeasePart, Request, CheckpointWay,
                   CheckpointAsk, CheckpointEnd, Checkpoints, MeasureTaken>();
-  // Not on_hold, astray, suspending, resuming, requeuing and frozen,
-  EXPECT_EQ(kKeptCount<LeaseFlags> + 6, field_count<LeaseFlags>());
+  // Not on_hold, astray, suspending, resuming, requeuing, frozen and
+  // message,
+  EXPECT_EQ(kKeptCount<LeaseFlags> + 7, field_count<LeaseFlags>());
   // nor pressure, full_in, strays, turn_ends_at, idle_since, requeue, requeued_by, left_alone,
-  // halt, progress and next_attempt.
-  EXPECT_EQ(kKeptCount<LeaseView> + 11, field_count<LeaseView>());
+  // halt and progress.
+  EXPECT_EQ(kKeptCount<LeaseView> + 10, field_count<LeaseView>());
 }
 
 // Two rows for one member would hide that another has none.

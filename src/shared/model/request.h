@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "model/checkpoint.h"
+#include "model/message.h"
 
 namespace berth {
 
@@ -129,6 +130,7 @@ struct Request {
   std::uint32_t retry_max = 0;         // A command that fails is started again so often.
   Duration retry_after = seconds(10);  // The first time after this; each time twice as long.
   OnOom on_oom = OnOom::kFail;
+  std::optional<MessageRule> on_message;  // Absent: its holder answers by hand.
 };
 inline constexpr std::uint32_t kRetryMost = 1'000;
 inline constexpr Duration kRetryAfterMost = hours(24);
@@ -223,7 +225,12 @@ constexpr auto request_ways() {
           .shown(kAsAsked),
       field("not_before", &Request::not_before, "It does not start before this.")
           .left_out(side::kJournal)
-          .shown(kAsAsked),
+          .shown(kAsAsked));
+}
+/// What it belongs to, and what is said for it.
+constexpr auto request_belongings() {
+  return fields(
+      {},
       field("members", &Request::members,
             "It is a set of so many jobs, each of which is asked for by itself, as a member of it. "
             "It is granted nothing, and ends when all of them have.")
@@ -233,6 +240,11 @@ constexpr auto request_ways() {
       field("member", &Request::member, "Of a set that waits: it takes the place of that.")
           .left_out(side::kJournal)
           .shown("Of which set it is one."),
+      field("on_message", &Request::on_message,
+            "What is said to messages without asking anybody, not twice within "
+            "policy.message_every and not while it saves itself; absent: nothing.")
+          .left_out(side::kJournal)
+          .shown(kAsAsked),
       field("tier", &Request::tier,
             "Which kind of work it is: what it does not say of its priority, and whether it makes "
             "room, is what the configuration's tier.NAME says.")
@@ -269,7 +281,7 @@ constexpr auto request_retries() {
           .shown(kAsAsked));
 }
 constexpr auto fields_of(Is<Request> auto*) {
-  return request_terms() + request_ways() + request_retries();
+  return request_terms() + request_ways() + request_belongings() + request_retries();
 }
 
 }  // namespace berth

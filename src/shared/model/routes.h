@@ -57,6 +57,9 @@ enum class Route : std::uint8_t {
   kResume,
   kMove,
   kRequeue,
+  kMessage,
+  kAgree,
+  kRefuse,
   kFit,
   kEvents,
   kHistory,
@@ -201,8 +204,9 @@ inline constexpr std::array kRoutes = {
                  "First `lease` (a Lease). Events `granted`, `ended`, `parked`, `unparked`, "
                  "`resized`, `over_budget`, `in_budget`, `full`, `not_full`, `degraded`, "
                  "`revoked`, `detached`, `pressure`, `suspended`, `resumed`, `frozen`, `measure`, "
-                 "`requeue`, `requeuing`, `requeued`, `requeue_dropped` (with its refusal) and "
-                 "`astray`, the data of each a Lease; `audit`, an AuditEntry. Ends after `ended`."),
+                 "`requeue`, `requeuing`, `requeued`, `requeue_dropped` (with its refusal), "
+                 "`message_sent`, `message_answered` and `astray`, the data of each a Lease; "
+                 "`audit`, an AuditEntry. Ends after `ended`."),
     post<ReleaseBody>(Route::kRelease, "/v1/leases/{ref}/release", "End a lease")
         .about("Its memory stays charged until the driver has freed it."),
     post<NoBody>(Route::kCancel, "/v1/leases/{ref}/cancel",
@@ -241,19 +245,31 @@ inline constexpr std::array kRoutes = {
                       "Stop its command, and start it again in its turn")
         .about("For a lease with requeue_grace_ms. One that can save itself does so first.")
         .answers("Lease", "The lease, when it waits in the queue again."),
+    post<MessageBody>(Route::kMessage, "/v1/leases/{ref}/message", "Ask something of its holder")
+        .about("For anybody, of any lease that is held. One open message of a user at a time.")
+        .answers("Lease",
+                 "The lease, when the message was sent, was answered, or wait_ms has passed; "
+                 "messages says what was answered."),
+    post<AgreeBody>(Route::kAgree, "/v1/leases/{ref}/agree", "Agree to a message")
+        .about("For the holder and admins. To what the daemon asks for a request: it makes room "
+               "for that, and comes back after it."),
+    post<RefuseBody>(Route::kRefuse, "/v1/leases/{ref}/refuse", "Refuse what a message asks")
+        .about("For the holder and admins."),
     post<RequestBody>(Route::kFit, "/v1/fit", "Whether a request would be granted now")
         .about("Asks for nothing and holds no place.")
         .answers("Fit")
         .streams("Fit",
                  "Event `fit` (a Fit) now and whenever it changes, until the client closes."),
     get(Route::kEvents, "/v1/events", "", "What happens to all leases")
-        .streams("Lease UnmanagedNews Device Alert AuditEntry",
-                 "Events `granted`, `ended`, `parked`, `unparked`, `resized`, `over_budget`, "
-                 "`in_budget`, `full`, `not_full`, `degraded`, `revoked`, `detached`, `pressure`, "
-                 "`suspended`, `resumed`, `frozen`, `measure`, `requeue`, `requeuing`, `requeued`, "
-                 "`requeue_dropped` (with its refusal), `queued` and `astray`, the data of each a "
-                 "Lease; `unmanaged_seen` and `unmanaged_gone`, the data of each an UnmanagedNews; "
-                 "`device_pressure`, a Device; `alert`, an Alert; `audit`, an AuditEntry."),
+        .streams(
+            "Lease UnmanagedNews Device Alert AuditEntry",
+            "Events `granted`, `ended`, `parked`, `unparked`, `resized`, `over_budget`, "
+            "`in_budget`, `full`, `not_full`, `degraded`, `revoked`, `detached`, `pressure`, "
+            "`suspended`, `resumed`, `frozen`, `measure`, `requeue`, `requeuing`, `requeued`, "
+            "`requeue_dropped` (with its refusal), `message_sent`, `message_answered`, `queued` "
+            "and `astray`, the data of each a Lease; `unmanaged_seen` and `unmanaged_gone`, the "
+            "data of each an UnmanagedNews; "
+            "`device_pressure`, a Device; `alert`, an Alert; `audit`, an AuditEntry."),
     get(Route::kHistory, "/v1/history", "Past", "Figures of the past")
         .about("A point for each figure and step of which something is known. Where little is kept "
                "of the time asked for, the step is longer than asked.")

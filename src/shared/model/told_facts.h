@@ -38,8 +38,10 @@ enum class Verb : std::uint8_t {
   kRetry,  // Its command has failed, and is started again.
   kCheckpoint,
   kRenew,
-  kReload,  // Of the configuration; of no lease.
-  kRefuse,  // An allocation, by its budget.
+  kReload,   // Of the configuration; of no lease.
+  kRefuse,   // An allocation, by its budget.
+  kMessage,  // Something was asked of its holder.
+  kAnswer,   // What the holder said to that.
 };
 constexpr auto words_of(Verb) {
   using enum Verb;
@@ -62,7 +64,9 @@ constexpr auto words_of(Verb) {
                            {kCheckpoint, "checkpoint"},
                            {kRenew, "renew"},
                            {kReload, "reload"},
-                           {kRefuse, "refuse"}});
+                           {kRefuse, "refuse"},
+                           {kMessage, "message"},
+                           {kAnswer, "answer"}});
 }
 
 // Note [Facts that are only told]

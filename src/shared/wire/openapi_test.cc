@@ -248,7 +248,8 @@ TEST(OpenApi, ListsTheWords) {
   EXPECT_EQ(count("Lease/properties/result/enum"), 9U);
   EXPECT_EQ(count("ErrorBody/properties/code/enum"), error_words().size());
   LeaseView lease = samples::held();
-  lease.flags = {true, true, true, true, true, true, true, true, true, true, true, true, true};
+  lease.flags = {true, true, true, true, true, true, true,
+                 true, true, true, true, true, true, true};
   EXPECT_EQ(count("Lease/properties/flags/items/enum"), words(lease.flags).size());
   check_named("Lease", encode_lease(lease, anna()));
   for (int i = 0; i < 5; ++i) {

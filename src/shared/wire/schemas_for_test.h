@@ -247,10 +247,10 @@ void put_answers(Json& schemas) {
 /// Replaces those that tables tell of.
 inline void put_all(Json& schemas) {
   put_bodies(schemas, static_cast<AnyBody*>(nullptr));
-  put_bodies(schemas, static_cast<std::variant<CheckpointWay>*>(nullptr));
+  put_bodies(schemas, static_cast<std::variant<CheckpointWay, MessageRule>*>(nullptr));
   put_answers<LeaseView, LeasePart, LeaseCheckpoint, CheckpointAsk, CheckpointEnd, MeasureTaken,
-              Predecessor, SetMember, SetProgress, Retries, Retry, Pause, OnHold, Halt, YieldedTo,
-              Progress, Stray, DeviceView, UnmanagedProcess, UnmanagedNews, DeviceList,
+              Message, Predecessor, SetMember, SetProgress, Retries, Retry, Pause, OnHold, Halt,
+              YieldedTo, Progress, Stray, DeviceView, UnmanagedProcess, UnmanagedNews, DeviceList,
               StatusAnswer, WhyView, Shortage, Holder, HeldThere, Remedy, LoweredLimit, FitView,
               DaemonView, history::Session, LeaseList, LeaseQueue, PastAnswer, PastPoint,
               SessionsAnswer, AuditAnswer, AuditEntry, ServerHello, Alert, Alert::Subject,

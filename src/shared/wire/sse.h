@@ -81,6 +81,8 @@ enum class EventName : std::uint8_t {
   kFit,
   kDetached,
   kAudit,
+  kMessageSent,
+  kMessageAnswered,
 };
 constexpr auto words_of(EventName) {
   using enum EventName;
@@ -116,7 +118,9 @@ constexpr auto words_of(EventName) {
                                 {kMeasure, "measure"},
                                 {kFit, "fit"},
                                 {kDetached, "detached"},
-                                {kAudit, "audit"}});
+                                {kAudit, "audit"},
+                                {kMessageSent, "message_sent"},
+                                {kMessageAnswered, "message_answered"}});
 }
 
 }  // namespace berth::wire

@@ -6,6 +6,7 @@
 #include "base/json_string.h"
 #include "base/quantity.h"
 #include "cli/render/halts.h"
+#include "cli/render/messages.h"
 #include "cli/render/phrases.h"
 #include "cli/render/text.h"
 #include "cli/run/words.h"
@@ -27,6 +28,17 @@ std::string strays_text(const LeaseView& lease, const RenderContext& context) {
 std::string save_text(const LeaseView& lease, const RenderContext& context) {
   const auto& last = lease.checkpoints.last;
   return last ? saved_text(*last, context.charset) : "has saved itself";
+}
+
+std::string sent_text(const LeaseView& lease, const RenderContext& context) {
+  const Message* last = last_sent(lease);
+  return "has " + (last == nullptr ? "a message" : message_text(*last, context));
+}
+
+std::string answered_text(const LeaseView& lease, const RenderContext& context) {
+  const Message* last = last_answered(lease);
+  if (last == nullptr) return "has answered a message";
+  return "has " + message_text(*last, context) + ", " + answer_text(*last, context);
 }
 
 // What has happened to the lease, after its name. Of what its words say alone: nothing.
@@ -70,6 +82,10 @@ std::string sentence_of(EventName name, const wire::LeaseAnswer& answer,
       return "waits in the queue again";
     case EventName::kRequeueDropped:
       return "is not requeued" + refusal;
+    case EventName::kMessageSent:
+      return sent_text(lease, context);
+    case EventName::kMessageAnswered:
+      return answered_text(lease, context);
     case EventName::kAstray:
       return strays_text(lease, context);
     default:

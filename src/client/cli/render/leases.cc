@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "base/words.h"
 #include "cli/render/halts.h"
+#include "cli/render/messages.h"
 #include "cli/render/phrases.h"
 #include "cli/render/table.h"
 
@@ -81,8 +82,8 @@ std::string hold_reason(const OnHold& hold) {
 
 // "held, idle 2h": so it stands in lists.
 std::string state_in_row(const LeaseView& lease, const RenderContext& context) {
-  if (lease.next_attempt && lease.next_attempt->not_before > context.now) {
-    return state_of(lease) + ", retry " + about(lease.next_attempt->not_before, context);
+  if (next_attempt_of(lease) && next_attempt_of(lease)->not_before > context.now) {
+    return state_of(lease) + ", retry " + about(next_attempt_of(lease)->not_before, context);
   }
   if (lease.hold) return state_of(lease) + hold_reason(*lease.hold);
   if (!lease.idle_since) return state_of(lease);
@@ -253,10 +254,31 @@ void add_saves(Facts& facts, const LeaseView& lease, const RenderContext& contex
                              std::to_string(lease.request.retry_max) + " left" +
                              (retries->grown ? ", given more memory after it ran out" : ""));
   }
-  if (lease.next_attempt) {
-    facts.add("next attempt", moment(lease.next_attempt->not_before, context));
+  if (next_attempt_of(lease)) {
+    facts.add("next attempt", moment(next_attempt_of(lease)->not_before, context));
   }
   if (lease.restarts > 0) facts.add("restarts", std::to_string(lease.restarts));
+}
+
+std::string rule_text(const MessageRule& rule, const RenderContext& context) {
+  std::string text(to_text(rule.answer));
+  if (rule.lasts) text += " " + to_text(*rule.lasts);
+  std::vector<std::string> users;
+  users.reserve(rule.users.size());
+  for (const std::uint32_t user : rule.users) {
+    users.push_back(escape_control(context.user_name(UserId{user}), context.charset));
+  }
+  return text + (users.empty() ? "" : ", from " + joined(users));
+}
+
+void add_messages(Facts& facts, const LeaseView& lease, const RenderContext& context) {
+  if (const auto& rule = lease.request.on_message) {
+    facts.add("on message", rule_text(*rule, context));
+  }
+  for (const Message& message : lease.messages) {
+    facts.add("message", numbered_text(message, context) + ", " + answer_text(message, context) +
+                             ", " + moment(message.at, context));
+  }
 }
 
 std::string pressure_text(const LeaseView& lease) {
@@ -331,7 +353,7 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
   if (!request.after.empty()) facts.add("starts when", after_text(request.after));
-  if (request.not_before && !lease.next_attempt)
+  if (request.not_before && !next_attempt_of(lease))
     facts.add("not before", moment(*request.not_before, context));
   if (lease.set) facts.add("set", set_text(lease));
   if (request.member) {
@@ -344,6 +366,7 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   }
   if (lease.pause && !lease.halt) facts.add("paused", pause_text(*lease.pause, context));
   add_saves(facts, lease, context);
+  add_messages(facts, lease, context);
   for (const MeasureTaken& taken : lease.measures) {
     facts.add("measure", measure_text(taken, context.charset) + ", " + moment(taken.at, context));
   }

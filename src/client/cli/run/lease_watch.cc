@@ -8,6 +8,7 @@
 
 #include "base/quantity.h"
 #include "cli/render/halts.h"
+#include "cli/render/messages.h"
 #include "cli/render/phrases.h"
 #include "cli/run/words.h"
 #include "enforce/lease_files.h"
@@ -161,6 +162,19 @@ void LeaseWatch::say_strays(const LeaseView& view) {
   }
 }
 
+// One may have come before anybody listened, or while nobody did.
+void LeaseWatch::say_messages(wire::EventName name, const LeaseView& view) {
+  for (const Message& message : view.messages) {
+    if (message.number <= messages_told_) continue;
+    messages_told_ = message.number;
+    if (!message.answer) console_.say(message_notice(view, message, console_.context()));
+  }
+  const Message* last = last_answered(view);
+  if (name != wire::EventName::kMessageAnswered || last == nullptr) return;
+  console_.say(name_ + ": " + message_text(*last, console_.context()) + " is " +
+               answer_text(*last, console_.context()));
+}
+
 // Turns end again and again: the first time is enough. False: it is no end of a turn.
 bool LeaseWatch::says_turn(const LeaseView& view) {
   if (view.request.share != Share::kSlice || !view.flags.resuming) return false;
@@ -194,6 +208,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
   const LeaseView& view = lease->view;
   if (saver_ != nullptr) take_saves(view.checkpoints);
   if (stopper_ != nullptr) take_requeue(view);
+  say_messages(*name, view);
   switch (*name) {
     case wire::EventName::kOverBudget:
       if (view.request.over_budget == OverBudget::kFail) break;

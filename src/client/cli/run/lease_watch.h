@@ -5,6 +5,7 @@
 // a requeue to a stopper. Not shared between threads.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,6 +54,7 @@ class LeaseWatch final : public Observer {
   void say_alert(const std::string& data);
   bool says_turn(const LeaseView& view);
   void say_strays(const LeaseView& view);
+  void say_messages(wire::EventName name, const LeaseView& view);
   void describe_frozen(const LeaseView& view);
   void say_resumed(const LeaseView& view);
   void take_saves(const Checkpoints& saves);
@@ -73,6 +75,7 @@ class LeaseWatch final : public Observer {
   Instant offer_at_ = Instant::never();        // Until the daemon has taken it.
   bool listening_ = false;
   std::set<std::pair<DeviceId, Process>> strays_told_;
+  std::uint64_t messages_told_ = 0;  // The number of the last.
   bool turns_told_ = false;
   std::vector<DeviceId> devices_;  // On which it runs, as far as was said.
   bool detached_ = false;

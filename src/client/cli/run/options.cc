@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/options.h"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/fields.h"
+#include "base/number.h"
 #include "base/words.h"
 #include "cli/run/start_time.h"
 #include "os/clock.h"
+#include "os/users.h"
 
 namespace berth::cli {
 namespace {
@@ -32,6 +36,41 @@ Setter into_start(RequestOptions& request) {
     TRY(when, parse_start_time(text, os::PosixClock().wall()));
     request.not_before = when;
     return Unit{};
+  };
+}
+
+// "pause 10m", "refuse" or "none".
+Setter into_answer(std::optional<MessageRule>& rule) {
+  return [&rule](std::string_view text) -> Status {
+    const std::size_t blank = text.find_first_of(" =");
+    const std::optional<OnMessage> answer = parse_word<OnMessage>(text.substr(0, blank));
+    const bool has_time = blank != std::string_view::npos;
+    if (!answer || has_time != (answer == OnMessage::kPause)) {
+      return wrong("'" + std::string(text) + "' is not \"pause DURATION\", refuse or none");
+    }
+    std::optional<Duration> lasts;
+    if (has_time) TRY_STATUS(store_positive(lasts)(text.substr(blank + 1)));
+    MessageRule& said = rule ? *rule : rule.emplace();
+    said.answer = *answer;
+    said.lasts = lasts;
+    return Unit{};
+  };
+}
+
+// Names or uids, with commas between them.
+Setter into_senders(std::optional<MessageRule>& rule) {
+  return [&rule](std::string_view text) -> Status {
+    MessageRule& said = rule ? *rule : rule.emplace();
+    while (!text.empty()) {
+      const std::size_t comma = std::min(text.find(','), text.size());
+      const std::string name(text.substr(0, comma));
+      text.remove_prefix(std::min(comma + 1, text.size()));
+      const std::optional<UserId> user = os::find_user(name);
+      const auto number = user ? std::optional(user->value) : parse_number<std::uint32_t>(name);
+      if (!number) return wrong("there is no user '" + name + "' here");
+      said.users.push_back(*number);
+    }
+    return said.users.empty() ? wrong("no user is named") : Status(Unit{});
   };
 }
 
@@ -93,6 +132,13 @@ void declare_names(Options& options, RequestOptions& request) {
   options.add("-t,--label=KEY=VALUE", store(request.labels), "a label; may be repeated");
   options.add("--session=NAME", store(request.session),
               "who works, for fair sharing; BERTH_SESSION if not given");
+}
+
+void declare_messages(Options& options, Request& request) {
+  options.add("--on-message=ANSWER", into_answer(request.on_message),
+              "what is said to messages by itself: \"pause 10m\", refuse, or none");
+  options.add("--message-from=USER,...", into_senders(request.on_message),
+              "whose messages that is for; your own is the default");
 }
 
 void declare_carried(Options& options, Request& request, Carried which) {

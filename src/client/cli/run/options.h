@@ -16,6 +16,8 @@ void declare_room(Options& options, RequestOptions& request);
 void declare_turn(Options& options, RequestOptions& request);
 /// --after, --after-ok, --after-fail, --at
 void declare_start(Options& options, RequestOptions& request);
+/// What is said to messages to the holder of a lease with programs.
+void declare_messages(Options& options, Request& request);
 /// -n, -t, --session
 void declare_names(Options& options, RequestOptions& request);
 

@@ -114,6 +114,7 @@ void declare_run(Invocation& invocation, RunOptions& run) {
               "start it again once, with more",
               texts_of<OnOom>());
   declare_saves(options, session.saves);
+  declare_messages(options, session.request.carried);
   options.add("--new-lease", store(session.new_lease), "inside a lease: ask for one more");
   declare_job(options, run);
   options.add("--notify", store(session.notify), "send a terminal notification when it is granted");

@@ -187,7 +187,7 @@ std::optional<ExitOutcome> Runner::ended(const wire::LeaseAnswer& lease, const C
     }
     const std::string leftovers = after ? leftovers_text(*after) : "";
     if (!leftovers.empty()) ports_.console.say(leftovers);
-    const bool comes_again = after && after->next_attempt;
+    const bool comes_again = after && next_attempt_of(*after);
     tell_peak(comes_again ? lease.view : after.value_or(lease.view), use);
     tell_leak(lease.view);
     if (comes_again) {

@@ -149,7 +149,7 @@ std::string requeuing_text(const LeaseView& lease, const RenderContext& context)
 
 std::string retry_text(const LeaseView& before, const LeaseView& after, const ExitStatus& exit,
                        const RenderContext& context) {
-  const Retry next = after.next_attempt.value_or(Retry{});
+  const Retry next = next_attempt_of(after).value_or(Retry{});
   const Retries had = before.retries.value_or(Retries{});
   const std::string command = lease_name(before) + ": its command ";
   if (next.vram && !had.grown) {

@@ -45,10 +45,7 @@ Duration value_allowance(const Request& request) {
   const double breadth = breadth_of(request);
   double allowance = hours_of(limits::kValueAllowance) * breadth * breadth *
                      std::sqrt(std::sqrt(hours_of(expected_of(request))));
-  for (auto level = Priority::kLow; level < request.priority;
-       level = static_cast<Priority>(static_cast<int>(level) + 1)) {
-    allowance /= 2;
-  }
+  for (int level = 0; level < static_cast<int>(request.priority); ++level) allowance /= 2;
   if (request.may_yield || request.requeue_grace) allowance /= 2;
   const double most = hours_of(limits::kValueAllowanceMax);
   return {static_cast<std::int64_t>(std::min(allowance, most) * static_cast<double>(hours(1).ns))};
