@@ -228,3 +228,37 @@ S
   eventually test -s ../where
   [[ $(cat ../where) == "$HOME" ]]
 }
+
+@test "the plan as a timeline: what would run when, and why not now" {
+  cat >berth.toml <<'P'
+[session.train]
+command = "exec sleep 60"
+vram = "10G"
+eta = "1h"
+[session.sweep]
+command = "exec sleep 60"
+vram = "8G"
+eta = "30m"
+[session.last]
+command = "true"
+vram = "1G"
+eta = "1m"
+after-ok = "sweep"
+P
+  run berth plan # It needs no trust: nothing is run.
+  status_is 0
+  berth trust --yes
+  berth plan --json | jq -e '.items | map([.session, .starts_in_ms, .reason]) == [
+    ["train", 0, null], ["sweep", 3600000, "memory"], ["last", 5400000, "after"]]'
+  berth plan --json | jq -e '.items[1].holders == ["train"]'
+  berth up train
+  eventually state_is train held
+  berth plan --json | jq -e '.items[0].step == "goes_on" and .items[0].id == 1'
+  berth plan --json | jq -e '.items[1].starts_in_ms | . > 3500000 and . <= 3600000'
+  run berth plan
+  contains "train"
+  contains "runs"
+  contains "waits for memory: train"
+  run --separate-stderr berth plan --csv --fields session,step
+  [[ ${lines[1]} == "train,goes_on"* ]]
+}

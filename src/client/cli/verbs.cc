@@ -11,6 +11,7 @@ constexpr std::array kVerbs = {
     Verb{"run", "", "Daily", "run a command with GPU memory of its own", run_run},
     Verb{"submit", "", "Daily", "run a command when it is its turn, and return at once",
          run_submit},
+    Verb{"plan", "", "Daily", "when the sessions of this directory's plan would run", run_plan},
     Verb{"up", "", "Daily", "start the sessions of this directory's plan", run_up},
     Verb{"down", "", "Daily", "have them save themselves, and end them", run_down},
     Verb{"reserve", "", "Daily", "hold GPU memory for a time, without a command", run_reserve},

@@ -11,7 +11,6 @@
 #include "base/fnv1a.h"
 #include "base/letters.h"
 #include "base/nearest.h"
-#include "cli/run/request.h"
 #include "cli/run/run_options.h"
 #include "cli/verb.h"
 #include "jobs/sweep.h"
@@ -117,17 +116,19 @@ class PlanReader {
     if (session.command.empty() && problems_.size() == before) {
       problem(entry.at, path + ": has no `command`, which says what is run");
     }
-    if (problems_.size() == before) check_whole(path, entry.at);
+    if (problems_.size() == before) check_whole(session, path);
     plan_.sessions.push_back(std::move(session));
   }
 
   // What no single key shows.
-  void check_whole(const std::string& path, config::Position at) {
+  void check_whole(PlannedSession& session, const std::string& path) {
     const auto request = plan_request(run_.session.request, config::built_in(config::Mode::kUser));
-    if (!request.ok()) return problem(at, path + ": " + request.error().message);
+    if (!request.ok()) return problem(session.at, path + ": " + request.error().message);
+    session.asked = run_.session.request;
     if (run_.grid.empty()) return;
     const auto lines = jobs::lines_of_grid(run_.grid);
-    if (!lines.ok()) problem(at, path + ": " + lines.error().message);
+    if (!lines.ok()) return problem(session.at, path + ": " + lines.error().message);
+    session.members = static_cast<std::uint32_t>(lines->size());
   }
 
   void read_key(PlannedSession& session, const std::string& path, const Entry& entry) {

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "cli/run/request.h"
 #include "config/document.h"
 #include "config/problem.h"
 #include "model/request.h"
@@ -31,6 +33,8 @@ struct PlannedSession {
   std::vector<std::string> options;  // Of `berth submit`: "--vram=8G". Without those of `after`.
   std::vector<std::string> command;
   std::vector<After> after;
+  RequestOptions asked;       // What the options say of its request.
+  std::uint32_t members = 0;  // Of a grid; 0: it is none. Those of a file are not counted here.
   config::Position at;
 
   /// Of what is run and how, not of the name: another one is another definition.

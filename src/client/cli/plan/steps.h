@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/words.h"
 #include "cli/plan/plan_file.h"
 #include "model/lease.h"
 
@@ -40,6 +41,12 @@ struct UpStep {
   std::optional<LeaseId> lease;             // What there is of it, if that counts.
   friend bool operator==(const UpStep&, const UpStep&) = default;
 };
+
+constexpr auto words_of(UpStep::What) {
+  using enum UpStep::What;
+  return make_words<UpStep::What>(
+      {{kGoesOn, "goes_on"}, {kIsDone, "is_done"}, {kStart, "start"}, {kReplace, "replace"}});
+}
 
 struct Wanted {
   std::set<std::string> sessions = {};  // And those that they come after; empty: all.
