@@ -85,3 +85,14 @@ P
   eventually ended_as 1 ok
   [[ $(head -1 limit) == unlimited ]]
 }
+
+@test "without the program that would start it a job is not taken" {
+  berth status >/dev/null
+  cp "$(type -P berth)" alone
+  run ./alone submit -q -m 1G -- true
+  status_is 69
+  contains "there is no program $PWD/berth-keeper"
+  # Its request goes with its connection.
+  nothing_is_left() { [[ $(berth ps --json | jq '.items | length') == 0 ]]; }
+  eventually nothing_is_left
+}

@@ -8,6 +8,7 @@
 
 #include "cli/keeper.h"
 #include "cli/run/environment.h"
+#include "client/autostart.h"
 #include "client/background.h"
 #include "client/keeping.h"
 #include "jobs/job_folder.h"
@@ -61,6 +62,7 @@ std::vector<std::string> environment_for_job(const std::vector<std::string>& all
 
 Status submit(client::Client& client, const os::Environment& env, const LeaseView& queued,
               const Submission& submission) {
+  TRY_STATUS(client::sibling_program("berth-keeper"));  // Before it is the daemon's.
   TRY(folder, jobs::JobFolder::find(env));
   const jobs::Job job{.id = queued.id,
                       .handle = queued.handle,
