@@ -42,10 +42,14 @@ kill_keeper() {
 }
 
 @test "a sweep of sixty outlives its terminal, its keeper and its daemon, and what failed is resumed" {
-  expect <<E
+  cat >submit <<E
+berth submit -m 2G -n sweep ${grid[*]} -- ./member {lr} {rows} {seed}
+sleep 60 # Its terminal is gone before that.
+E
+  expect <<'E'
 log_user 0
-spawn berth submit -m 2G -n sweep ${grid[*]} -- ./member {lr} {rows} {seed}
-expect -re "\n1\r"
+spawn sh ./submit
+expect -re "1\r\n"
 close
 wait
 E
