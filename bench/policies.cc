@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checked.h"
 #include "core/coordinator.h"
 #include "replay/figures.h"
 #include "replay/replay.h"
@@ -153,7 +154,8 @@ std::vector<Task> tasks() {
 int main() {
   const std::vector<berth::Task> tasks = berth::tasks();
   for (const std::string_view name : berth::texts_of<berth::Order>()) {
-    berth::measure(name, *berth::parse_word<berth::Order>(name), tasks);
+    const std::optional<berth::Order> order = berth::parse_word<berth::Order>(name);
+    berth::measure(name, berth::checked(order), tasks);
   }
   berth::among_ten_thousand("held", true);
   berth::among_ten_thousand("waiting", false);

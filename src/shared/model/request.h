@@ -107,6 +107,7 @@ struct Request {
   Share share = Share::kBudget;
   Bytes vram;                        // On each device; 0 with kExclusive.
   std::uint32_t device_count = 1;    // Used when `devices` is empty.
+  std::uint32_t members = 0;         // Of a set: it is granted nothing itself. 0: it is none.
   std::vector<DeviceName> devices;   // Exactly these, if not empty.
   bool mixed = false;                // Devices of different models are fine.
   std::optional<Duration> eta;       // Expected, not enforced.
@@ -116,20 +117,19 @@ struct Request {
   Leftovers leftovers = Leftovers::kWait;
   OverBudget over_budget = OverBudget::kNotify;
   Shrink shrink = Shrink::kNever;
+  OnOom on_oom = OnOom::kFail;
   bool may_yield = false;  // Its memory may be given to urgent requests.
   bool learned = false;    // As much as earlier runs of the command used, where that is known.
   std::vector<Predecessor> after;  // All of them have to end before it starts.
   std::optional<UnixMs> not_before;
-  std::uint32_t members = 0;  // Of a set: it is granted nothing itself. 0: it is none.
   std::optional<SetMember> member;
   std::string tier;                // Kind of work; empty: none.
   std::vector<LeaseId> ancestors;  // Live leases that it is asked for inside of (--new-lease).
   std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.
   /// It may be stopped, within this time, to wait in the queue and be started again.
   std::optional<Duration> requeue_grace;
-  std::uint32_t retry_max = 0;         // A command that fails is started again so often.
-  Duration retry_after = seconds(10);  // The first time after this; each time twice as long.
-  OnOom on_oom = OnOom::kFail;
+  std::uint32_t retry_max = 0;            // A command that fails is started again so often.
+  Duration retry_after = seconds(10);     // The first time after this; each time twice as long.
   std::optional<MessageRule> on_message;  // Absent: its holder answers by hand.
 };
 inline constexpr std::uint32_t kRetryMost = 1'000;

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/checked.h"
 #include "replay/forecast.h"
 
 namespace berth::cli {
@@ -26,6 +27,7 @@ class Outlook {
     const std::vector<Prospect> prospects =
         replay::forecast(present_.devices, expected_, settings, present_.now);
     std::vector<OutlookRow> rows;
+    rows.reserve(steps_.size());
     for (std::size_t i = 0; i < steps_.size(); ++i) rows.push_back(row(i, prospects));
     return rows;
   }
@@ -64,8 +66,8 @@ class Outlook {
 
   void add_step(std::size_t i) {
     const PlannedSession& session = *steps_[i].session;
-    if (steps_[i].lease && steps_[i].what == UpStep::What::kGoesOn) {
-      of_session_[session.name] = entries_[*steps_[i].lease];
+    if (steps_[i].what == UpStep::What::kGoesOn) {
+      of_session_[session.name] = entries_[checked(steps_[i].lease)];
       for (const std::size_t entry : of_session_[session.name]) names_[entry - 1] = session.name;
       return;
     }

@@ -235,6 +235,7 @@ class PlanReader {
 
   void check_predecessors() {
     std::vector<std::string_view> names;
+    names.reserve(plan_.sessions.size());
     for (const PlannedSession& session : plan_.sessions) names.push_back(session.name);
     for (const PlannedSession& session : plan_.sessions) {
       for (const auto& [name, ends] : session.after) {

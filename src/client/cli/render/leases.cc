@@ -82,8 +82,9 @@ std::string hold_reason(const OnHold& hold) {
 
 // "held, idle 2h": so it stands in lists.
 std::string state_in_row(const LeaseView& lease, const RenderContext& context) {
-  if (next_attempt_of(lease) && next_attempt_of(lease)->not_before > context.now) {
-    return state_of(lease) + ", retry " + about(next_attempt_of(lease)->not_before, context);
+  const std::optional<Retry> next = next_attempt_of(lease);
+  if (next && next->not_before > context.now) {
+    return state_of(lease) + ", retry " + about(next->not_before, context);
   }
   if (lease.hold) return state_of(lease) + hold_reason(*lease.hold);
   if (!lease.idle_since) return state_of(lease);
@@ -222,12 +223,12 @@ std::string options_text(const Request& request) {
       if (value == kField.place.get(kDefaults)) return;
       text.append(text.empty() ? "" : " ").append(kField.typed.name);
       using T = std::remove_cvref_t<decltype(value)>;
-      if constexpr (HasWords<T>) {
+      if constexpr (HasWords<T> || std::is_same_v<T, Duration>) {
         text.append("=").append(to_text(value));
-      } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      } else if constexpr (std::is_same_v<T, std::string>) {
+        text.append("=").append(value);
+      } else if constexpr (!std::is_same_v<T, bool>) {
         text.append("=").append(std::to_string(value));
-      } else if constexpr (std::is_same_v<T, Duration>) {
-        text.append("=").append(to_text(value));
       }
     }
   });
@@ -254,8 +255,8 @@ void add_saves(Facts& facts, const LeaseView& lease, const RenderContext& contex
                              std::to_string(lease.request.retry_max) + " left" +
                              (retries->grown ? ", given more memory after it ran out" : ""));
   }
-  if (next_attempt_of(lease)) {
-    facts.add("next attempt", moment(next_attempt_of(lease)->not_before, context));
+  if (const std::optional<Retry> next = next_attempt_of(lease)) {
+    facts.add("next attempt", moment(next->not_before, context));
   }
   if (lease.restarts > 0) facts.add("restarts", std::to_string(lease.restarts));
 }

@@ -146,8 +146,10 @@ TEST(Show, TellsTheOptionsThatWereSaid) {
   LeaseView lease = sample::held();
   lease.request.may_yield = true;
   lease.request.leftovers = Leftovers::kKill;
+  lease.request.tier = "fast";
+  lease.request.retry_max = 3;
   EXPECT_THAT(lease_details(lease, context()),
-              HasSubstr("  options       --leftovers=kill --yield\n"));
+              HasSubstr("  options       --leftovers=kill --yield --tier=fast --retry=3\n"));
 }
 
 TEST(Show, WhatDoesNotRunSaysWhyByWhomAndUntilWhen) {

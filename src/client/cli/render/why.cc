@@ -343,8 +343,9 @@ std::string why_on_hold(const LeaseView& lease) {
 
 // "it starts when 12 has ended well and 13 has ended"
 std::string why_later(const LeaseView& lease, const WhyView& why, const RenderContext& context) {
-  if (why.reason == Reason::kNotBefore && next_attempt_of(lease))
-    return next_attempt_text(lease) + ", at " + moment(next_attempt_of(lease)->not_before, context);
+  const std::optional<Retry> next = next_attempt_of(lease);
+  if (why.reason == Reason::kNotBefore && next)
+    return next_attempt_text(lease) + ", at " + moment(next->not_before, context);
   if (why.reason == Reason::kNotBefore && lease.request.not_before)
     return "it starts at " + moment(*lease.request.not_before, context);
   if (why.reason == Reason::kNotReconnected && lease.job) {
