@@ -265,6 +265,7 @@ process_gone() { ! kill -0 "$1" 2>/dev/null; }
   touch mended
   sweep --resume "$(<id)" --grid width=4,3 --grid lr=1,2,5 >id2
   berth wait "$(<id2)"
+  [[ $(grep -c '^2 ' seeds) == 2 && -z $(grep '^2 ' seeds | sort | comm -23 - first) ]]
   : >seeds
   sweep --seed 42 --grid lr=1,2 --grid width=3,4 >id3
   berth wait "$(<id3)"
