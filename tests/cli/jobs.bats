@@ -142,6 +142,28 @@ jobs_kept() { kill -0 "$(keeper)" 2>/dev/null; }
   [[ $(of 1 result) == ok ]]
 }
 
+@test "what ends while there is no daemon: the next one is told how" {
+  local ends='echo $$ >pid.$BERTH_LEASE; until [[ -e go ]]; do sleep 0.02; done; exit 7' daemon
+  berth submit -q -m 2G -- bash -c "$ends"
+  berth run -q -m 2G -- bash -c "$ends" &
+  local run=$! code=0
+  eventually test -s pid.1
+  eventually test -s pid.2
+  daemon=$(berth daemon status --json | jq .pid)
+  kill -KILL "$daemon"
+  eventually process_gone "$daemon"
+  touch go
+  eventually process_gone "$(<pid.1)"
+  eventually process_gone "$(<pid.2)"
+  sleep 0.3 # A daemon that is away for a while.
+  eventually state_is 1 ended
+  eventually state_is 2 ended
+  [[ $(of 1 result) == failed && $(of 1 exit_code) == 7 ]]
+  [[ $(of 2 result) == failed && $(of 2 exit_code) == 7 ]]
+  wait "$run" || code=$?
+  [[ $code == 7 ]]
+}
+
 @test "who starts it is killed: the command runs on, and its end is known" {
   berth submit -q -m 2G -- bash -c 'echo run >>runs; until [[ -e go ]]; do sleep 0.05; done'
   eventually test -e runs

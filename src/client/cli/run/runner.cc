@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/runner.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -27,6 +29,8 @@ namespace {
 
 // The command has ended, and those who wait for it wait for us.
 constexpr Duration kReportWithin = seconds(5);
+constexpr Duration kJobReportWithin = minutes(10);
+constexpr int kReportEveryMs = 100;  // Far less than the daemon waits for it.
 constexpr Duration kLeakWorthAsking = seconds(20);
 constexpr int kShellSignals = 128;
 
@@ -279,17 +283,28 @@ Result<client::Answer> Runner::ask_apart(const client::HttpRequest& question) {
   return connection.ask(question, kReportWithin);
 }
 
-// If nobody is there now, the next daemon sees that the process is gone, and only the code is not
-// known.
+// A daemon that is not there now is on its way back, after an upgrade or a kill. To the next one
+// the process is gone, and how it ended only we can say. Nobody waits at a terminal for what a job
+// says.
 std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const CommandEnd& end) {
   const ExitBody body{.exit = end.exit,
                       .leftovers = Supervisor::leftovers(),
                       .restarts = lease.view.restarts,
                       .kind = end.kind};
-  const auto after = client::told(
-      ask_apart({.route = wire::Route::kExit, .lease = to_text(lease.view.handle), .body = body}),
-      wire::decode_lease);
-  return after ? std::optional(after->view) : std::nullopt;
+  const client::HttpRequest question{
+      .route = wire::Route::kExit, .lease = to_text(lease.view.handle), .body = body};
+  const os::PosixClock clock;
+  const Instant until = clock.now() + (lease.view.job ? kJobReportWithin : kReportWithin);
+  while (true) {
+    Result<client::Answer> answer = ask_apart(question);
+    const bool nobody_is_there = !answer.ok() && (answer.error().code == Errc::kUnavailable ||
+                                                  answer.error().code == Errc::kNotFound);
+    if (!nobody_is_there || clock.now() >= until || told_to_end()) {
+      const auto after = client::told(std::move(answer), wire::decode_lease);
+      return after ? std::optional(after->view) : std::nullopt;
+    }
+    ::poll(nullptr, 0, kReportEveryMs);
+  }
 }
 
 }  // namespace berth::cli
