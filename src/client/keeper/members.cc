@@ -179,8 +179,7 @@ Result<LeaseView> Keeper::ask_for_member(const Tended& set, std::uint32_t number
   TRY_STATUS(asking.send(
       {.route = wire::Route::kSubmit, .body = body_of(members.request, set.job.id, number)}));
   TRY(arrival, asking.wait(kAnswerWithin));
-  TRY(lease, client::lease_in(arrival));
-  return client::keep_request(checked(client_), lease, kAnswerWithin);
+  return client::lease_in(arrival);
 }
 
 }  // namespace berth::keeper

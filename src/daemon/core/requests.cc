@@ -32,6 +32,8 @@ void Requests::on(const Submit& event) {
   const LeaseId id{core_->state().next_id()};
   core_->decide(
       id, RequestQueued{id, event.handle, event.actor.user, event.supervisor, std::move(request)});
+  // Its keeper may be killed before it could say so, and a number is given to one member only.
+  if (event.request.member) core_->decide(id, RequestKept{id});
   if (devices_->all().empty()) note_unchecked(id);
   core_->answer(event.token, id);
   core_->note_requester_of(id);

@@ -60,6 +60,16 @@ class Sets : public StoryTest {
   }
 };
 
+TEST_F(Sets, AMemberStaysWhenWhoAskedForItIsKilledAtOnce) {
+  (void)story.ask(S::whole());
+  (void)story.claim(2);
+  EXPECT_EQ(begin(1), "waiting 3; ");
+  EXPECT_EQ(story.feed(RequesterGone{{3}}), "");
+  EXPECT_EQ(view(3).state, LeaseState::kWaiting);
+  EXPECT_TRUE(view(3).job);
+  EXPECT_EQ(progress(), (SetProgress{.begun = 1})) << "and its number is not lost";
+}
+
 TEST_F(Sets, IsGrantedNothingAndSaysHowFarItIs) {
   EXPECT_EQ(view(1).state, LeaseState::kWaiting);
   EXPECT_EQ(progress(), SetProgress{});
