@@ -23,9 +23,24 @@ void Demands::begin_waiting() const {
                    [this] { client_.ask(core::Park{.body = {.parked = false}}); });
     });
   }
+  edit();
   if (!client_.plan.release.after) return;
   client_.env.context.clock.after(*client_.plan.release.after, [this] {
     if (!client_.is(Phase::kOver)) release(client_.plan.release.cancel);
+  });
+}
+
+// Where the clock on the wall is set back, what starts at a time might never start.
+void Demands::edit() const {
+  if (!client_.plan.edits_after || client_.env.finishing) return;
+  client_.once(*client_.plan.edits_after, Phase::kWaiting, [this] {
+    const ReferenceLease* lease = client_.lease();
+    if (lease == nullptr) return;
+    const UnixMs now = client_.env.context.clock.now().wall;
+    core::Edit edited{.body = draw_edit(client_.random(), lease->request, now)};
+    if (!client_.plan.edits_start) edited.body.not_before.reset();
+    if (edited.body != RequestEdit{}) client_.ask(edited);
+    edit();
   });
 }
 

@@ -20,6 +20,7 @@ class Demands {
  private:
   using Phase = Client::Phase;
 
+  void edit() const;
   void release(bool cancel) const;
   void ask_to_save() const;
   void save() const;

@@ -177,6 +177,28 @@ Plan draw_plan(Random& random) {
   return plan;
 }
 
+// Small figures stay small and others need not fit: what is refused changes nothing.
+RequestEdit draw_edit(Random& random, const Request& request, UnixMs now) {
+  const std::vector<Priority> priorities = {Priority::kLow, Priority::kNormal, Priority::kHigh,
+                                            Priority::kUrgent};
+  switch (random.below(6)) {
+    case 0:
+      return {.priority = random.pick(priorities)};
+    case 1:
+      if (request.share == Share::kExclusive) return {.vram = random.between(mib(500), gib(8))};
+      return {.vram = random.between(Bytes{request.vram.value / 2}, Bytes{request.vram.value * 2})};
+    case 2:
+      return {.share = Share::kExclusive};
+    case 3:
+      return {.not_before = UnixMs{now.value + static_cast<std::int64_t>(random.below(5'000))}};
+    case 4:
+      return {.limit = random.spread(milliseconds(50), seconds(20))};
+    default:
+      return {.priority = random.pick(priorities),
+              .eta = random.spread(milliseconds(50), seconds(20))};
+  }
+}
+
 SessionPlan draw_session(Random& random, const Plan& plan) {
   const auto meets = [&](Fault fault) { return random.chance(plan.rate(fault)); };
   SessionPlan session;
@@ -233,6 +255,8 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     session.request.requeue_grace = random.spread(milliseconds(10), seconds(5));
     session.requeues_after = perhaps(random, 800, milliseconds(5), seconds(5));
   }
+  if (plan.edits) session.edits_after = perhaps(random, 200, milliseconds(1), seconds(5));
+  session.edits_start = plan.rate(Fault::kWallJump) == 0;
   session.request.may_yield = !session.request.ttl && random.chance(300);
   if (random.chance(plan.slices_per_mille)) runs_in_turns(random, plan, session);
   return session;

@@ -30,6 +30,7 @@ struct Plan {
   std::array<std::uint32_t, kFaultCount> per_mille{};
   std::uint32_t slices_per_mille = 0;  // Of those that ask for memory of one device.
   bool fresh_names = false;            // One of the users works under another name each time.
+  bool edits = false;                  // Requests are changed while they wait.
 
   std::uint32_t rate(Fault fault) const { return per_mille[static_cast<std::size_t>(fault)]; }
 };
@@ -85,8 +86,12 @@ struct SessionPlan {
   std::optional<Duration> growth_wait;
   std::optional<Duration> moves_after;  // To other devices.
   std::optional<Duration> requeues_after;
+  std::optional<Duration> edits_after;  // While it waits, again and again.
+  bool edits_start = false;             // Also when it starts.
 };
 
 SessionPlan draw_session(Random& random, const Plan& plan);
+/// Of a request as it is, at this time.
+RequestEdit draw_edit(Random& random, const Request& request, UnixMs now);
 
 }  // namespace berth::sim

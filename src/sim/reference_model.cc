@@ -21,7 +21,8 @@ inline constexpr bool kIsOneOf = (std::is_same_v<Kind, Kinds> || ...);
 /// A lease in that state can have such a record at all.
 template <class Kind>
 bool may_have(const ReferenceLease& lease) {
-  if constexpr (kIsOneOf<Kind, RequestPassed, RequestParked, RequestOnHold, LeaseGranted>) {
+  if constexpr (kIsOneOf<Kind, RequestPassed, RequestParked, RequestOnHold, RequestEdited,
+                         LeaseGranted>) {
     return lease.state == State::kWaiting;
   } else if constexpr (kIsOneOf<Kind, LeaseClaimed>) {
     return lease.state == State::kOffered;
@@ -174,13 +175,16 @@ struct ReferenceModel::Applier {
     if (!lease.place.passed_since) lease.place.passed_since = record.at;
     return true;
   }
-  static bool follows(ReferenceLease& lease, const RequestParked& fact) {
-    lease.place.parked = fact.parked;
+  template <class Kind>
+    requires kIsOneOf<Kind, RequestParked, RequestOnHold>
+  static bool follows(ReferenceLease& lease, const Kind& fact) {
+    if constexpr (std::is_same_v<Kind, RequestParked>) lease.place.parked = fact.parked;
+    if constexpr (std::is_same_v<Kind, RequestOnHold>) lease.place.on_hold = fact.on_hold;
     return true;
   }
-  static bool follows(ReferenceLease& lease, const RequestOnHold& fact) {
-    lease.place.on_hold = fact.on_hold;
-    return true;
+  static bool follows(ReferenceLease& lease, const RequestEdited& fact) {
+    lease.request = edited(lease.request, fact.edit);
+    return fact.edit != RequestEdit{};
   }
   template <class Kind>
     requires kIsOneOf<Kind, RequestKept, MessageSent, MessageAnswered>

@@ -10,6 +10,8 @@
 #include <utility>
 #include <variant>
 
+#include "core/limits.h"
+
 namespace berth::sim {
 namespace {
 
@@ -148,8 +150,10 @@ std::string Turns::check_idleness(const Observations& observations, const server
     // With `fair` another is next after a while, although nothing has happened: it gets its
     // turn when something does, a sample at the latest.
     idle_ = {.lease = id, .since = before.lease == id ? before.since : now.instant};
-    const Duration patience =
-        observations.settings.order == Order::kFair ? seconds(10) : Duration{};
+    // The clock on the wall may have been set ahead to when it starts.
+    const Duration patience = lease->request.not_before ? limits::kStartLookedAtEvery
+                              : observations.settings.order == Order::kFair ? seconds(10)
+                                                                            : Duration{};
     if (now.instant - idle_.since < patience) return {};
     std::string grantable;
     for (const DeviceView& device : coordinator.devices(now)) {

@@ -19,8 +19,8 @@ constexpr std::uint64_t kSessionsLeast = 8;
 constexpr std::uint64_t kFaultsLeast = 20;
 constexpr std::uint64_t kAuditEveryFarOn = 5'000;  // Events.
 
-// Machines up to this seed are as they were before there was the order `value`, and with them what
-// tests/baseline has of them.
+// Machines up to this seed are as they were before there was the order `value`, and requests could
+// be edited, and with them what tests/baseline has of them.
 constexpr std::uint64_t kSeedsBeforeValue = 10'000;
 constexpr std::uint64_t kOneIsByValueOf = 4;
 
@@ -31,6 +31,7 @@ bool is_by_value(std::uint64_t seed) {
 Plan plan_for(Random& random, std::uint64_t seed, Duration span) {
   Plan plan = draw_plan(random);
   if (is_by_value(seed)) plan.settings.order = Order::kValue;
+  plan.edits = seed > kSeedsBeforeValue;
   if (span > Duration{}) plan.sample_interval = seconds(1);
   return plan;
 }

@@ -82,9 +82,18 @@ void Control::perform(Operation operation, const LeaseView& lease) {
       return;
     }
   }
+  const Status prepared = operation.prepare ? operation.prepare(lease) : Status(Unit{});
+  if (!prepared.ok()) {
+    session.fail(ExitCode::kFailed,
+                 "lease " + named(lease, context()) + ": " + prepared.error().message);
+    return;
+  }
   operation.question.lease = reference_to(lease);
   auto body = session.ask(operation.question, operation.within);
-  if (!body) return;
+  if (!body) {
+    if (operation.undo) operation.undo();
+    return;
+  }
   auto answer = session.understood(wire::decode_lease(*body));
   if (!answer) return;
   LeaseView now = std::move(answer->view);

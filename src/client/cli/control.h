@@ -30,6 +30,9 @@ class Control {
     /// Asked before it; what this says of the answer is why it is not done. Absent: it is.
     std::optional<client::HttpRequest> before = {};
     Text precondition = {};
+    /// Done before that, and undone where the daemon refuses.
+    std::function<Status(const LeaseView&)> prepare = {};
+    std::function<void()> undo = {};
     Duration within = client::Connection::kAnswerWithin;
     bool until_ended = false;  // It is done when the lease has ended.
     /// What follows "lease 12 (me/train) ", from the lease as it is then: "has ended".

@@ -39,6 +39,7 @@ constexpr std::array kVerbs = {
     Verb{"resume", "", "Control", "let a paused lease go on", run_resume},
     Verb{"move", "", "Control", "have a lease go on on another GPU", run_move},
     Verb{"hold", "", "Control", "keep a request from being granted, and let it again", run_hold},
+    Verb{"edit", "", "Control", "change what a request asks for while it waits", run_edit},
     Verb{"requeue", "", "Control", "stop a lease's command, and start it again in its turn",
          run_requeue},
     Verb{"message", "", "Control", "ask something of the holder of a lease", run_message},

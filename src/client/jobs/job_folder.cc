@@ -8,6 +8,7 @@
 #include "jobs/job_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -186,6 +187,17 @@ std::string JobFolder::log_path(LeaseId id, std::uint32_t attempt) const {
 Attempt JobFolder::attempt(LeaseId id, std::uint32_t number) const {
   const Result<std::string> lines = os::read_private_file(status_path(id, number), kStringsMax);
   return lines.ok() ? read_attempt(*lines) : Attempt{};
+}
+
+Status JobFolder::replace_arguments(LeaseId id, const std::vector<std::string>& arguments) const {
+  return os::write_file_atomically(join(path_of(id), "arguments"), join_strings(arguments),
+                                   kPrivate, os::Sync::kPowerCut);
+}
+
+bool JobFolder::has_ended(LeaseId id, std::uint32_t attempt) const {
+  const os::UniqueFd status(
+      ::open(status_path(id, attempt).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  return status && ::flock(status.get(), LOCK_SH | LOCK_NB) == 0;
 }
 
 Result<os::UniqueFd> JobFolder::listen() const {

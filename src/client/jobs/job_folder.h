@@ -73,6 +73,11 @@ class JobFolder {
   std::string log_path(LeaseId id, std::uint32_t attempt) const;
   Attempt attempt(LeaseId id, std::uint32_t number) const;
 
+  /// The next attempt is started with these.
+  Status replace_arguments(LeaseId id, const std::vector<std::string>& arguments) const;
+  /// The starter of this attempt has: nobody has its status file locked any more.
+  bool has_ended(LeaseId id, std::uint32_t attempt) const;
+
   /// The keeper's end of what wakes it.
   Result<os::UniqueFd> listen() const;
   /// Tells the keeper to look. False: there is none.

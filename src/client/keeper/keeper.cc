@@ -201,7 +201,7 @@ void Keeper::look_at_starter(Tended& tended) {
     if (starter.is_child) {
       ::waitid(P_PIDFD, static_cast<id_t>(starter.pidfd.get()), nullptr, WEXITED);
     }
-  } else if (!has_ended(tended.folder, tended.job.id, starter.attempt)) {
+  } else if (!tended.folder.has_ended(tended.job.id, starter.attempt)) {
     return;
   }
   tended.starter.reset();

@@ -140,20 +140,14 @@ Result<Starter> start_attempt(const jobs::JobFolder& folder, const jobs::Job& jo
 
 std::optional<Starter> find_starter(const jobs::JobFolder& folder, LeaseId id,
                                     std::uint32_t attempt) {
-  if (has_ended(folder, id, attempt)) return std::nullopt;
+  if (folder.has_ended(id, attempt)) return std::nullopt;
   Starter starter{.attempt = attempt, .pidfd = {}, .is_child = false};
   if (const std::optional<std::int32_t> pid = folder.attempt(id, attempt).starter) {
     starter.pidfd = pidfd_of(*pid);
     // Had it ended before, the pid could be another's.
-    if (has_ended(folder, id, attempt)) return std::nullopt;
+    if (folder.has_ended(id, attempt)) return std::nullopt;
   }
   return starter;
-}
-
-bool has_ended(const jobs::JobFolder& folder, LeaseId id, std::uint32_t attempt) {
-  const os::UniqueFd status(::open(folder.status_path(id, attempt).c_str(),
-                                   O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  return status && ::flock(status.get(), LOCK_SH | LOCK_NB) == 0;
 }
 
 }  // namespace berth::keeper

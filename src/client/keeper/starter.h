@@ -27,7 +27,5 @@ Result<Starter> start_attempt(const jobs::JobFolder& folder, const jobs::Job& jo
 /// One that an earlier keeper began: its starter lives. Absent: it does not.
 std::optional<Starter> find_starter(const jobs::JobFolder& folder, LeaseId id,
                                     std::uint32_t attempt);
-/// Its starter has ended.
-bool has_ended(const jobs::JobFolder& folder, LeaseId id, std::uint32_t attempt);
 
 }  // namespace berth::keeper

@@ -57,6 +57,30 @@ constexpr unsigned kMovesMemorySince = 570;  // NVIDIA's driver of CUDA 12.8.
 }  // namespace
 
 std::optional<Refusal> Admission::refuse(const Request& request, Actor actor) const {
+  if (auto refusal = refuse_now()) return refusal;
+  if (auto refusal = refuse_shape(request)) return refusal;
+  if (auto refusal = refuse_one_more(actor.user)) return refusal;
+  if (auto refusal = refuse_size(request, actor.user)) return refusal;
+  if (auto refusal = refuse_priority(request, actor.user)) return refusal;
+  if (auto refusal = refuse_devices(request, actor.user)) return refusal;
+  return refuse_ancestors(request, actor);
+}
+
+// Its size is its user's. A priority is granted by who may use it.
+std::optional<Refusal> Admission::refuse_edit(const Request& request, const Lease& lease,
+                                              Actor actor) const {
+  if (auto refusal = refuse_now()) return refusal;
+  if (auto refusal = refuse_shape(request)) return refusal;
+  if (auto refusal = refuse_size(request, lease.user)) return refusal;
+  const bool is_raised = request.priority > lease.request.priority;
+  if (auto refusal = is_raised ? refuse_priority(request, actor.user) : std::nullopt) {
+    return refusal;
+  }
+  if (auto refusal = refuse_devices(request, lease.user)) return refusal;
+  return refuse_ancestors(request, actor);
+}
+
+std::optional<Refusal> Admission::refuse_now() const {
   if (core_->safe_mode()) {
     return Refusal{RefusalCode::kSafeMode,
                    "the daemon is in safe mode and grants nothing: its journal was moved aside "
@@ -67,10 +91,7 @@ std::optional<Refusal> Admission::refuse(const Request& request, Actor actor) co
                                                " cannot be written: free some space there; "
                                                "running leases are not touched"};
   }
-  if (auto refusal = refuse_shape(request)) return refusal;
-  if (auto refusal = refuse_user(request, actor.user)) return refusal;
-  if (auto refusal = refuse_devices(request, actor.user)) return refusal;
-  return refuse_ancestors(request, actor);
+  return std::nullopt;
 }
 
 std::optional<Refusal> Admission::refuse_tier(const std::string& tier) const {
@@ -147,7 +168,7 @@ std::optional<Refusal> Admission::refuse_shape(const Request& request) const {
   return std::nullopt;
 }
 
-std::optional<Refusal> Admission::refuse_user(const Request& request, UserId user) const {
+std::optional<Refusal> Admission::refuse_one_more(UserId user) const {
   const UserLimits& limits = core_->limits_of(user);
   const UserCount count = indexes_->count_of(user);
   if (indexes_->queue().size() >= limits::kWaitingMax) {
@@ -164,12 +185,22 @@ std::optional<Refusal> Admission::refuse_user(const Request& request, UserId use
     return Refusal{RefusalCode::kQueueFull, "you hold " + std::to_string(count.held) +
                                                 " leases, which is your limit (limits.leases)"};
   }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Admission::refuse_size(const Request& request, UserId user) const {
+  const UserLimits& limits = core_->limits_of(user);
   if (const Bytes taken = most_taken(*ledger_, request); taken > limits.vram_max) {
     const std::string_view all = device_count(request) > 1 ? " on all GPUs together" : "";
     return Refusal{RefusalCode::kQueueFull, to_text(taken) + std::string(all) +
                                                 " is above your limit of " +
                                                 to_text(limits.vram_max) + " of VRAM"};
   }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Admission::refuse_priority(const Request& request, UserId user) const {
+  const UserLimits& limits = core_->limits_of(user);
   if (request.priority > limits.priority_max) {
     return Refusal{RefusalCode::kNotYours, "priority " + std::string(to_text(request.priority)) +
                                                " is above the highest that you may use here, " +

@@ -21,6 +21,9 @@ class Admission {
       : core_(core), ledger_(ledger), devices_(devices), indexes_(indexes) {}
 
   std::optional<Refusal> refuse(const Request& request, Actor actor) const;
+  /// The same of a request in the queue, that its user or an administrator changes to this.
+  std::optional<Refusal> refuse_edit(const Request& request, const Lease& lease,
+                                     Actor actor) const;
   /// No device here could take it, now or ever.
   std::optional<Refusal> refuse_devices(const Request& request, UserId user) const;
   static Refusal below_a_context(Bytes asked, Bytes least);
@@ -34,10 +37,13 @@ class Admission {
   std::string shortage_text(const Request& request, UserId user) const;
 
  private:
+  std::optional<Refusal> refuse_now() const;
   std::optional<Refusal> refuse_shape(const Request& request) const;
   std::optional<Refusal> refuse_tier(const std::string& tier) const;
   std::optional<Refusal> refuse_slice(const Request& request) const;
-  std::optional<Refusal> refuse_user(const Request& request, UserId user) const;
+  std::optional<Refusal> refuse_one_more(UserId user) const;
+  std::optional<Refusal> refuse_size(const Request& request, UserId user) const;
+  std::optional<Refusal> refuse_priority(const Request& request, UserId user) const;
   std::optional<Refusal> refuse_ancestors(const Request& request, Actor actor) const;
 
   Ref<const Decider> core_;

@@ -117,6 +117,12 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease) const {
                    messages.due(lease)});
 }
 
+void Coordinator::Impl::leave_queues(LeaseId id) {
+  indexes.leave_queue(id);
+  slices.leave_queue(id);
+  dependencies.leave_queue(id);
+}
+
 void Coordinator::Impl::forget_run(LeaseId id) {
   devices.forget(id);
   attribution.forget_run(id);

@@ -70,6 +70,8 @@ class Decider {
   /// The same, of no more than the instant at which it is to be looked at.
   virtual void derive_deadline(LeaseId id) = 0;
   virtual void save_ended(LeaseId id) = 0;
+  /// What it asks for is about to change: its places are made anew with the next derive().
+  virtual void leave_queues(LeaseId id) = 0;
   /// What was learnt of the run that is over says nothing of the next one.
   virtual void forget_run(LeaseId id) = 0;
 

@@ -56,6 +56,7 @@ class TestDecider : public Decider {
   void derive(LeaseId id) override { derived.push_back(id); }
   void derive_deadline(LeaseId id) override { derived.push_back(id); }
   void save_ended(LeaseId id) override { saves_ended.push_back(id); }
+  void leave_queues(LeaseId) override {}
   void forget_run(LeaseId) override {}
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/limits.h"
 
 namespace berth::core {
 namespace {
@@ -88,14 +89,7 @@ std::optional<Refusal> Dependencies::refuse(const Request& request, UserId user)
                    "a set of jobs is no reservation and no member of another, and waits without "
                    "bound"};
   }
-  const bool now_or_never = request.wait_max && request.wait_max->ns == 0;
-  if (now_or_never && (!request.after.empty() || request.not_before)) {
-    return Refusal{RefusalCode::kInvalid,
-                   "it is to start now or never, and after something else: leave one out"};
-  }
-  if (request.not_before && request.not_before->value - core_->now().wall.value > kLatestMs) {
-    return Refusal{RefusalCode::kInvalid, "it is to start in more than a year"};
-  }
+  if (auto refusal = refuse_start(request)) return refusal;
   for (const Predecessor& predecessor : request.after) {
     const LeaseId id = predecessor.lease;
     if (id.value >= core_->state().next_id()) {
@@ -112,6 +106,22 @@ std::optional<Refusal> Dependencies::refuse(const Request& request, UserId user)
     }
   }
   return std::nullopt;
+}
+
+std::optional<Refusal> Dependencies::refuse_start(const Request& request) const {
+  const bool now_or_never = request.wait_max && request.wait_max->ns == 0;
+  if (now_or_never && (!request.after.empty() || request.not_before)) {
+    return Refusal{RefusalCode::kInvalid,
+                   "it is to start now or never, and after something else: leave one out"};
+  }
+  if (request.not_before && request.not_before->value - core_->now().wall.value > kLatestMs) {
+    return Refusal{RefusalCode::kInvalid, "it is to start in more than a year"};
+  }
+  return std::nullopt;
+}
+
+void Dependencies::leave_queue(LeaseId id) {
+  if (known_.contains(id)) forget(id);
 }
 
 void Dependencies::update(LeaseId id, const Lease* lease) {
@@ -134,7 +144,14 @@ void Dependencies::note(LeaseId id, const Lease& lease) {
     // It ended before a restart, and the end of its dependants may not have been written.
     if (core_->state().find(predecessor.lease) == nullptr) ended_.push_back(predecessor.lease);
   }
-  if (const auto left = until_start(lease)) starts_[id] = core_->now().instant + *left;
+  note_start(id, lease);
+}
+
+// The clock on the wall may be set meanwhile, also ahead.
+void Dependencies::note_start(LeaseId id, const Lease& lease) {
+  starts_.erase(id);
+  const std::optional<Duration> left = until_start(lease);
+  if (left) starts_[id] = core_->now().instant + std::min(*left, limits::kStartLookedAtEvery);
 }
 
 void Dependencies::forget(LeaseId id) {
@@ -154,13 +171,11 @@ Instant Dependencies::due(LeaseId id) const {
   return found == starts_.end() ? Instant::never() : found->second;
 }
 
-// The wall clock may have been set meanwhile: then it is waited on.
 bool Dependencies::tend(LeaseId id) {
   if (due(id) > core_->now().instant) return false;
-  starts_.erase(id);
-  const std::optional<Duration> left = until_start(*core_->state().find(id));
-  if (left) starts_[id] = core_->now().instant + *left;
+  note_start(id, *core_->state().find(id));
   core_->derive_deadline(id);
+  if (starts_.contains(id)) return true;
   core_->changed();
   core_->look_again();
   return true;

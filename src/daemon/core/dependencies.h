@@ -39,9 +39,13 @@ class Dependencies {
 
   /// Why such a request can never start. Absent: it may.
   std::optional<Refusal> refuse(const Request& request, UserId user) const;
+  /// The same, of when it starts.
+  std::optional<Refusal> refuse_start(const Request& request) const;
 
   /// As derive() has it. Null: it has ended.
   void update(LeaseId id, const Lease* lease);
+  /// When it starts is looked at anew by the next update().
+  void leave_queue(LeaseId id);
   Instant due(LeaseId id) const;
   /// False: nothing was due.
   bool tend(LeaseId id);
@@ -60,6 +64,7 @@ class Dependencies {
   std::optional<Duration> until_start(const Lease& lease) const;
   std::optional<Refusal> refuse_member(const SetMember& member, UserId user) const;
   void note(LeaseId id, const Lease& lease);
+  void note_start(LeaseId id, const Lease& lease);
   void forget(LeaseId id);
   std::string why_never(const Predecessor& predecessor) const;
 

@@ -84,6 +84,8 @@ using Release = RouteEvent<Route::kRelease>;
 using Cancel = RouteEvent<Route::kCancel>;
 /// Keeps a waiting request from being granted, or lets it again.
 using Hold = RouteEvent<Route::kHold>;
+/// Changes what a waiting request asks for. It keeps its number and its age.
+using Edit = RouteEvent<Route::kEdit>;
 using Resize = RouteEvent<Route::kResize>;
 using Renew = RouteEvent<Route::kRenew>;
 /// The program of a lease tells how far it is.

@@ -102,6 +102,7 @@ struct Coordinator::Impl final : Decider {
   void derive(LeaseId id) override;
   void derive_deadline(LeaseId id) override;
   void save_ended(LeaseId id) override { requeuing.after_save(id); }
+  void leave_queues(LeaseId id) override;
   void forget_run(LeaseId id) override;
   void forget(LeaseId id);
   Instant deadline_of(const Lease& lease) const;

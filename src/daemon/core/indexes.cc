@@ -36,6 +36,12 @@ bool Indexes::update(LeaseId id, const Lease* lease) {
   return is_news;
 }
 
+void Indexes::leave_queue(LeaseId id) {
+  if (!known_.at(id).place) return;
+  queue_.erase(*known_.at(id).place);
+  known_[id].place.reset();
+}
+
 bool Indexes::update_queue(const Lease* lease, OfLease& known) {
   const bool waits = lease != nullptr && lease->waiting() != nullptr;
   if (waits == known.place.has_value()) return false;

@@ -163,6 +163,36 @@ void Requests::on(const Hold& event) {
   core_->answer(event.token, id);
 }
 
+void Requests::on(const Edit& event) {
+  const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  if (lease->set) {
+    return core_->refuse(event.token, RefusalCode::kWrongState,
+                         text_of(id) + " is a set, whose members ask for what was submitted: " +
+                             "cancel it, and submit the rest anew with --resume");
+  }
+  if (lease->waiting() == nullptr) {
+    const bool runs = lease->held() != nullptr;
+    return core_->refuse(event.token, RefusalCode::kWrongState,
+                         text_of(id) + (runs ? " has been granted, and only a request can be "
+                                               "edited (berth resize changes its memory)"
+                                             : " does not wait"));
+  }
+  const Request wanted = edited(lease->request, event.body);
+  if (std::optional<Refusal> refusal = admission_->refuse_edit(wanted, *lease, event.actor)) {
+    return core_->refuse(event.token, *std::move(refusal));
+  }
+  if (std::optional<Refusal> refusal = dependencies_->refuse_start(wanted)) {
+    return core_->refuse(event.token, *std::move(refusal));
+  }
+  core_->leave_queues(id);
+  core_->decide(id, RequestEdited{id, event.body, event.actor.user});
+  if (devices_->all().empty()) note_unchecked(id);
+  core_->look_again();
+  core_->answer(event.token, id);
+}
+
 // A job stays, and so does what it was offered: another process may be on its way to take it up.
 void Requests::leave(const Lease& job) {
   CHECK(job.job && (job.waiting() != nullptr || !job.held()->claimed));

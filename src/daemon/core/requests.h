@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of requesters: they ask, come back, claim, set aside, hang up.
+// Events of requesters: they ask, come back, claim, set aside, change what they ask for, hang up.
 #pragma once
 
 #include <set>
@@ -39,6 +39,7 @@ class Requests {
   void on(const Join& event);
   void on(const Park& event);
   void on(const Hold& event);
+  void on(const Edit& event);
   void on(const RequesterGone& event);
 
   /// Made when no device was known: it may never fit.

@@ -58,6 +58,12 @@ bool Slices::update(LeaseId id, const Lease* lease) {
   return is_news;
 }
 
+void Slices::leave_queue(LeaseId id) {
+  if (!known_.at(id).place) return;
+  turns_.erase(*known_.at(id).place);
+  known_[id].place.reset();
+}
+
 void Slices::rank_again() {
   turns_ = {};
   for (const auto& [id, lease] : core_->state().leases()) {

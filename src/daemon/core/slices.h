@@ -51,6 +51,8 @@ class Slices {
 
   /// The lease has changed, or is no more: null. True: the schedule may give another answer.
   bool update(LeaseId id, const Lease* lease);
+  /// Its place is made anew by the next update().
+  void leave_queue(LeaseId id);
   /// The settings have changed, or the leases were copied, to which places point.
   void rank_again();
   void check() const;

@@ -54,6 +54,17 @@ TEST_F(StartingLater, ItStartsWhenTheOtherHasEnded) {
   EXPECT_THAT(ends(1, 3), HasSubstr("grant 2; "));
 }
 
+TEST_F(StartingLater, AClockThatIsSetAheadIsNoticedWithinAMinute) {
+  EXPECT_EQ(ask_for(later(hours(3))), "waiting 2; ");
+  Instant wakes_at = Instant::never();
+  for (const Effect& effect : story.effects) {
+    if (const auto* wake = std::get_if<WakeAt>(&effect)) wakes_at = wake->at;
+  }
+  EXPECT_LE(wakes_at, story.now.instant + minutes(1));
+  story.now.wall.value += hours(4).ns / 1'000'000;
+  EXPECT_EQ(story.pass(minutes(1)), "grant 2; ");
+}
+
 TEST_F(StartingLater, AllOfThemHaveToEnd) {
   (void)story.ask(S::budget(gib(2)));
   run(2, gib(1));

@@ -96,6 +96,13 @@ struct State::Applier {
     return true;
   }
 
+  bool operator()(const RequestEdited& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr || !found->waiting()) return false;
+    found->request = edited(std::move(found->request), fact.edit);
+    return true;
+  }
+
   bool operator()(const RequestKept& fact) const {
     Lease* found = lease(fact.id);
     if (found == nullptr || found->releasing() != nullptr || found->request.ttl) return false;

@@ -55,6 +55,21 @@ std::string pause_reason(const LeasePaused& fact, UnixMs now) {
   return text;
 }
 
+// "priority high, 4.0 GiB"
+std::string text_of(const RequestEdit& edit) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (edit.name) add("name " + *edit.name);
+  if (edit.priority) add("priority " + std::string(to_text(*edit.priority)));
+  if (edit.share) add(std::string(to_text(*edit.share)));
+  if (edit.vram) add(to_text(*edit.vram));
+  if (edit.eta) add("eta " + to_text(*edit.eta));
+  if (edit.limit) add("limit " + to_text(*edit.limit));
+  if (edit.not_before) add("not before " + to_text(*edit.not_before));
+  if (edit.command) add("another command");
+  return text;
+}
+
 std::optional<Action> action_of(const LeaseRevoked& fact) {
   switch (fact.result) {
     case EndResult::kCancelled:
@@ -126,6 +141,8 @@ std::optional<Action> action_in(const Record& record, const std::optional<UserId
           return Action{Verb::kResize, requester, size_of(fact.parts)};
         } else if constexpr (std::is_same_v<T, RequestOnHold>) {
           return Action{fact.on_hold ? Verb::kHold : Verb::kUnhold, fact.by, fact.reason};
+        } else if constexpr (std::is_same_v<T, RequestEdited>) {
+          return Action{Verb::kEdit, fact.by, text_of(fact.edit)};
         } else if constexpr (std::is_same_v<T, RequeueAsked>) {
           return Action{Verb::kRequeue, requester};
         } else if constexpr (std::is_same_v<T, LeaseRenewed>) {

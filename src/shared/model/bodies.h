@@ -106,6 +106,14 @@ constexpr auto fields_of(Is<HoldBody> auto*) {
                 field("off", &HoldBody::off, "True: it may be granted again, in its place."));
 }
 
+constexpr std::optional<BodyFault> fault_of(const RequestEdit& edit) {
+  if (edit == RequestEdit{}) return BodyFault{"priority", "and all other fields are missing"};
+  if (edit.vram && edit.share == Share::kExclusive) {
+    return BodyFault{"vram_bytes", "is not said of a whole GPU"};
+  }
+  return std::nullopt;
+}
+
 /// POST …/release
 struct ReleaseBody {
   bool kill = false;
@@ -286,6 +294,6 @@ constexpr auto fields_of(Is<NoBody> auto*) {
 using AnyBody = std::variant<NoBody, RequestBody, Process, ClaimBody, ReconnectBody, ExitBody,
                              ParkBody, HoldBody, ReleaseBody, ResizeBody, RenewBody, ProgressBody,
                              CheckpointBody, CheckpointedBody, PauseBody, MoveBody, RequeueBody,
-                             MessageBody, AgreeBody, RefuseBody>;
+                             MessageBody, AgreeBody, RefuseBody, RequestEdit>;
 
 }  // namespace berth

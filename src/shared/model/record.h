@@ -22,7 +22,7 @@ using AnyFact = AndToldFacts<
     UsageRestored, CommandRestored, CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued,
     ResumeBegun, LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued,
     LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded, LeasePaused, LeaseMoved, LeaseIdle,
-    RequestOnHold, RequestKept, JobQueuedAgain, MessageSent, MessageAnswered>;
+    RequestOnHold, RequestKept, JobQueuedAgain, MessageSent, MessageAnswered, RequestEdited>;
 /// As AnyFact, but copied, moved and ended in one source file: elsewhere that is a call.
 struct Fact : AnyFact {
   using AnyFact::AnyFact;

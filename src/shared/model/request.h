@@ -284,4 +284,44 @@ constexpr auto fields_of(Is<Request> auto*) {
   return request_terms() + request_ways() + request_belongings() + request_retries();
 }
 
+/// What is changed of a request while it waits. Absent: it stays as it is.
+struct RequestEdit {
+  std::optional<std::string> name;
+  std::optional<Priority> priority;
+  std::optional<Share> share;
+  std::optional<Bytes> vram;  // On each device.
+  std::optional<Duration> eta;
+  std::optional<Duration> limit;
+  std::optional<UnixMs> not_before;
+  std::optional<std::string> command;  // As people read it: who starts it knows the words.
+  friend bool operator==(const RequestEdit&, const RequestEdit&) = default;
+};
+constexpr auto fields_of(Is<RequestEdit> auto*) {
+  using E = RequestEdit;
+  return fields(
+      {"Edit", "What is changed of a request. What is absent stays as it is."},
+      field("name", &E::name, "As in a Request, as are the others.").of(TextForm::kTitle),
+      field("priority", &E::priority), field("share", &E::share),
+      field("vram", &E::vram, "On each GPU; of a whole GPU: a budget from now on.").from(1),
+      field("eta", &E::eta).from(1), field("limit", &E::limit).from(1),
+      field("not_before", &E::not_before, "A time that is past: at once, when it is its turn."),
+      field("command", &E::command, "For people to read; at most 4096 bytes."));
+}
+/// The request as it is then.
+inline Request edited(Request request, const RequestEdit& edit) {
+  if (edit.name) request.name = *edit.name;
+  request.priority = edit.priority.value_or(request.priority);
+  if (edit.share || edit.vram) {
+    const Share beside = request.share == Share::kSlice ? Share::kSlice : Share::kBudget;
+    request.share = edit.share.value_or(beside);
+    request.vram = request.share == Share::kExclusive ? Bytes{} : edit.vram.value_or(request.vram);
+    request.learned = false;
+  }
+  if (edit.eta) request.eta = edit.eta;
+  if (edit.limit) request.limit = edit.limit;
+  if (edit.not_before) request.not_before = edit.not_before;
+  if (edit.command) request.command = *edit.command;
+  return request;
+}
+
 }  // namespace berth

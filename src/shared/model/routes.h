@@ -48,6 +48,7 @@ enum class Route : std::uint8_t {
   kRelease,
   kCancel,
   kHold,
+  kEdit,
   kResize,
   kRenew,
   kProgress,
@@ -213,6 +214,8 @@ inline constexpr std::array kRoutes = {
                  "Withdraw a request, or end a lease and its processes"),
     post<HoldBody>(Route::kHold, "/v1/leases/{ref}/hold", "Keep a request from being granted")
         .about("It keeps its place, and others pass it, until that is taken back with `off`."),
+    post<RequestEdit>(Route::kEdit, "/v1/leases/{ref}/edit", "Change a request that waits")
+        .about("It keeps its number and its age in the queue."),
     post<ResizeBody>(Route::kResize, "/v1/leases/{ref}/resize", "Change the budget")
         .answers("Lease", "The lease. With wait_ms: when the growth was granted."),
     post<RenewBody>(Route::kRenew, "/v1/leases/{ref}/renew", "Keep a lease without a command"),

@@ -34,6 +34,7 @@ enum class Verb : std::uint8_t {
   kResize,
   kHold,
   kUnhold,  // A request that was on hold may be granted again.
+  kEdit,    // Of a request that waits.
   kRequeue,
   kRetry,  // Its command has failed, and is started again.
   kCheckpoint,
@@ -45,28 +46,14 @@ enum class Verb : std::uint8_t {
 };
 constexpr auto words_of(Verb) {
   using enum Verb;
-  return make_words<Verb>({{kGrant, "grant"},
-                           {kEnd, "end"},
-                           {kCancel, "cancel"},
-                           {kRelease, "release"},
-                           {kDetach, "detach"},
-                           {kLimit, "limit"},
-                           {kPause, "pause"},
-                           {kResume, "resume"},
-                           {kPreempt, "preempt"},
-                           {kMeasure, "measure"},
-                           {kMove, "move"},
-                           {kResize, "resize"},
-                           {kHold, "hold"},
-                           {kUnhold, "unhold"},
-                           {kRequeue, "requeue"},
-                           {kRetry, "retry"},
-                           {kCheckpoint, "checkpoint"},
-                           {kRenew, "renew"},
-                           {kReload, "reload"},
-                           {kRefuse, "refuse"},
-                           {kMessage, "message"},
-                           {kAnswer, "answer"}});
+  return make_words<Verb>({{kGrant, "grant"},     {kEnd, "end"},       {kCancel, "cancel"},
+                           {kRelease, "release"}, {kDetach, "detach"}, {kLimit, "limit"},
+                           {kPause, "pause"},     {kResume, "resume"}, {kPreempt, "preempt"},
+                           {kMeasure, "measure"}, {kMove, "move"},     {kResize, "resize"},
+                           {kHold, "hold"},       {kUnhold, "unhold"}, {kEdit, "edit"},
+                           {kRequeue, "requeue"}, {kRetry, "retry"},   {kCheckpoint, "checkpoint"},
+                           {kRenew, "renew"},     {kReload, "reload"}, {kRefuse, "refuse"},
+                           {kMessage, "message"}, {kAnswer, "answer"}});
 }
 
 // Note [Facts that are only told]

@@ -56,6 +56,7 @@ std::optional<UnixMs> next_time(const std::string& text, UnixMs now) {
 
 Result<UnixMs> parse_start_time(std::string_view text, UnixMs now) {
   const std::string words(text);
+  if (words == "now") return now;
   if (const Result<Duration> later = parse_duration(text); later.ok()) {
     if (later->ns > 0) return UnixMs{now.value + later->ns / milliseconds(1).ns};
   } else if (const auto when = next_time(words, now)) {
@@ -68,7 +69,7 @@ Result<UnixMs> parse_start_time(std::string_view text, UnixMs now) {
     if (there) return *there;
   }
   return Error{Errc::kInvalid, "'" + words +
-                                   "' is no time to start at: 90m (from now), 18:30, "
+                                   "' is no time to start at: 90m (from now), 18:30, now, "
                                    "2026-02-07T18:30, or that in UTC with a Z"};
 }
 
