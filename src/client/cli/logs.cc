@@ -32,37 +32,58 @@ struct LogsOptions {
   std::optional<std::uint32_t> attempt;
 };
 
+/// Where the output of an attempt is.
+struct Place {
+  std::string path;
+  off_t begin = 0;
+  bool is_named = false;  // By its user, who may have made a link of it.
+};
+
 /// The log of one attempt, read on from where it was read to.
 class Log {
  public:
-  explicit Log(const std::string& path)
-      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {}
+  explicit Log(const Place& place);
 
-  bool is_there() const { return static_cast<bool>(file_); }
-  void skip_to_last(std::uint32_t lines);
-  /// What has come since; false: nothing, or stdout is closed.
-  bool copy();
+  const std::string& path() const { return path_; }
+  off_t size() const;
+  void skip_to_last(std::uint32_t lines, off_t end);
+  /// What has come since, as far as `end`; not where stdout is closed.
+  void copy(off_t end);
 
  private:
+  std::string path_;
   os::UniqueFd file_;
+  off_t begin_ = 0;
   off_t at_ = 0;
 };
 
-void Log::skip_to_last(std::uint32_t lines) {
+Log::Log(const Place& place)
+    : path_(place.path),
+      file_(::open(place.path.c_str(),
+                   O_RDONLY | O_CLOEXEC | O_NONBLOCK | (place.is_named ? 0 : O_NOFOLLOW))) {
+  // Of one that was emptied since then, all that is there.
+  begin_ = place.begin <= size() ? place.begin : 0;
+  at_ = begin_;
+}
+
+off_t Log::size() const {
   struct stat found{};
-  if (::fstat(file_.get(), &found) != 0) return;
-  at_ = found.st_size;
+  return file_ && ::fstat(file_.get(), &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
+}
+
+void Log::skip_to_last(std::uint32_t lines, off_t end) {
+  at_ = std::max(end, begin_);
   if (lines == 0) return;
   std::array<char, 4096> block{};
   std::uint32_t seen = 0;
-  while (at_ > 0) {
-    const off_t begin = std::max<off_t>(at_ - static_cast<off_t>(block.size()), 0);
+  while (at_ > begin_) {
+    const off_t begin = std::max<off_t>(at_ - static_cast<off_t>(block.size()), begin_);
     const ssize_t count =
         ::pread(file_.get(), block.data(), static_cast<std::size_t>(at_ - begin), begin);
     if (count <= 0) return;
     for (ssize_t i = count - 1; i >= 0; --i) {
       // The last byte ends the last line, and begins none.
-      const bool is_last = begin + i + 1 == found.st_size;
+      const bool is_last = begin + i + 1 == end;
       if (block[static_cast<std::size_t>(i)] != '\n' || is_last || ++seen < lines) continue;
       at_ = begin + i + 1;
       return;
@@ -71,18 +92,44 @@ void Log::skip_to_last(std::uint32_t lines) {
   }
 }
 
-bool Log::copy() {
+void Log::copy(off_t end) {
   std::array<char, 65536> block{};
-  const ssize_t count = ::pread(file_.get(), block.data(), block.size(), at_);
-  if (count <= 0) return false;
-  for (ssize_t written = 0; written < count;) {
-    const ssize_t more =
-        ::write(STDOUT_FILENO, block.data() + written, static_cast<std::size_t>(count - written));
-    if (more <= 0) return false;
-    written += more;
+  while (at_ < end) {
+    const auto wanted = std::min<std::size_t>(block.size(), static_cast<std::size_t>(end - at_));
+    const ssize_t count = ::pread(file_.get(), block.data(), wanted, at_);
+    if (count <= 0) return;
+    for (ssize_t written = 0; written < count;) {
+      const ssize_t more =
+          ::write(STDOUT_FILENO, block.data() + written, static_cast<std::size_t>(count - written));
+      if (more <= 0) return;
+      written += more;
+    }
+    at_ += count;
   }
-  at_ += count;
-  return true;
+}
+
+/// Absent: it is not decided yet. See Note [Where a job's output goes].
+std::optional<Place> place_of(const jobs::JobFolder& folder, const jobs::Job& job,
+                              std::uint32_t attempt) {
+  const jobs::Attempt begun = job.log.empty() ? jobs::Attempt{} : folder.attempt(job.id, attempt);
+  if (begun.log_at) {
+    return Place{.path = folder.named_log_path(job, attempt),
+                 .begin = static_cast<off_t>(begun.log_at->value),
+                 .is_named = true};
+  }
+  const bool is_decided = job.log.empty() || begun.over || attempt < folder.attempts(job.id);
+  return is_decided ? std::optional(Place{.path = folder.log_path(job.id, attempt)}) : std::nullopt;
+}
+
+/// Where a later attempt has gone on in the same file; `size`: none has.
+off_t end_of(const jobs::JobFolder& folder, const jobs::Job& job, std::uint32_t attempt,
+             const Log& log, off_t size) {
+  const std::uint32_t last = folder.attempts(job.id);
+  for (std::uint32_t later = attempt + 1; later <= last; ++later) {
+    const std::optional<Place> place = place_of(folder, job, later);
+    if (place && place->path == log.path()) return std::min(place->begin, size);
+  }
+  return size;
 }
 
 struct Found {
@@ -123,8 +170,9 @@ std::optional<Found> find_job(const LogsOptions& logs, const jobs::JobFolder& fo
   return std::nullopt;
 }
 
-int show(const jobs::JobFolder& folder, LeaseId id, const LogsOptions& logs,
+int show(const jobs::JobFolder& folder, const jobs::Job& job, const LogsOptions& logs,
          Invocation& invocation) {
+  const LeaseId id = job.id;
   const std::uint32_t begun = folder.attempts(id);
   if (logs.attempt && (*logs.attempt == 0 || *logs.attempt > begun)) {
     return invocation.fail(ExitCode::kNoInput, "job " + folder.name_of(id) + " has " +
@@ -137,15 +185,19 @@ int show(const jobs::JobFolder& folder, LeaseId id, const LogsOptions& logs,
     // Looked at before the log: what is over writes no more.
     const std::optional<jobs::JobResult> result = folder.result(id);
     const std::uint32_t last = folder.attempts(id);
-    if (!log && attempt <= last) {
-      log.emplace(folder.log_path(id, attempt));
-      if (log->is_there() && logs.lines) log->skip_to_last(*logs.lines);
+    const bool is_first = !log;
+    const std::optional<Place> place =
+        attempt <= last ? place_of(folder, job, attempt) : std::nullopt;
+    // The same file goes on, also of the next attempt.
+    if (place && (!log || log->path() != place->path)) log.emplace(*place);
+    if (log) {
+      const off_t size = log->size();
+      const off_t end = logs.attempt ? end_of(folder, job, attempt, *log, size) : size;
+      if (is_first && logs.lines) log->skip_to_last(*logs.lines, end);
+      log->copy(end);
     }
-    while (log && log->copy()) {
-    }
-    if (!logs.attempt && attempt < last) {
+    if (!logs.attempt && attempt < last && place_of(folder, job, attempt + 1)) {
       ++attempt;
-      log.reset();
       continue;
     }
     if (result || !logs.follow) {
@@ -191,7 +243,7 @@ int run_logs(Invocation& invocation) {
                                   ": name one of them, " + name + ".1 to " + name + "." +
                                   std::to_string(job->members));
   }
-  return show(found->folder, found->id, logs, invocation);
+  return show(found->folder, job.ok() ? *job : jobs::Job{.id = found->id}, logs, invocation);
 }
 
 }  // namespace berth::cli

@@ -20,6 +20,7 @@
 #include "cli/settings.h"
 #include "cli/supervise/death.h"
 #include "cli/verbs.h"
+#include "jobs/named_log.h"
 #include "os/child.h"
 
 namespace berth::cli {
@@ -61,6 +62,15 @@ Result<std::string> directory_of(const std::optional<std::string>& wanted) {
   return Error{Errc::kInvalid, "--cwd: '" + wanted.value_or(".") + "' is no directory"};
 }
 
+// Likewise.
+Status check_log(const RunOptions& run, const std::string& directory) {
+  if (!run.log) return Unit{};
+  const std::string& log = *run.log;
+  const bool is_set = run.each || !run.grid.empty() || run.failed_of;
+  TRY_STATUS(jobs::check_log_name(log, is_set ? jobs::Naming::kSet : jobs::Naming::kOneJob));
+  return jobs::check_log_place(log, directory);
+}
+
 }  // namespace
 
 int run_with(Invocation& invocation, RunOptions run) {
@@ -69,6 +79,8 @@ int run_with(Invocation& invocation, RunOptions run) {
     if (run.status_descriptor) return invocation.usage_error("--status-fd: a job has none");
     Result<std::string> directory = directory_of(run.directory);
     if (!directory.ok()) return invocation.usage_error(directory.error().message);
+    const Status log = check_log(run, *directory);
+    if (!log.ok()) return invocation.usage_error(log.error().message);
     Result<SetLines> set = set_lines_of(run);
     if (!set.ok()) return invocation.usage_error(set.error().message);
     if (set->resumes && set->lines.empty()) {
@@ -80,6 +92,7 @@ int run_with(Invocation& invocation, RunOptions run) {
     run.session.submission = Submission{.arguments = invocation.arguments,
                                         .environment = run.environment,
                                         .directory = *std::move(directory),
+                                        .log = run.log.value_or(""),
                                         .lines = std::move(set->lines),
                                         .running_max = run.running_max.value_or(0),
                                         .resumes = set->resumes,
@@ -88,6 +101,11 @@ int run_with(Invocation& invocation, RunOptions run) {
   const bool is_job = run.detach || run.session.adopted;
   if (!is_job && (run.each || !run.grid.empty() || run.running_max)) {
     return invocation.usage_error("--each, --grid and --max-running are for jobs: berth submit");
+  }
+  if (!is_job && run.log) {
+    return invocation.usage_error(
+        "--log is for jobs (berth submit): without -d the output is this terminal's, and > FILE "
+        "is what sends it elsewhere");
   }
   const Console::Volume volume = run.quiet ? Console::Volume::kQuiet : Console::Volume::kNormal;
   Console console(invocation.terminal, volume);

@@ -25,10 +25,12 @@ struct Line {
   std::optional<std::int32_t> pid;
   std::optional<std::int32_t> code;
   std::optional<std::int32_t> signal;
+  std::optional<Bytes> log_at;
 };
 constexpr auto fields_of(Is<Line> auto*) {
   return fields({}, field("phase", &Line::phase).required(side::kAnswer), field("pid", &Line::pid),
-                field("code", &Line::code), field("signal", &Line::signal));
+                field("code", &Line::code), field("signal", &Line::signal),
+                field("log_at", &Line::log_at));
 }
 
 }  // namespace
@@ -66,7 +68,8 @@ Attempt read_attempt(std::string_view lines) {
     if (!line.ok()) continue;
     switch (line->phase) {
       case Phase::kStart:
-        attempt.starter = line->pid;
+        if (line->pid) attempt.starter = line->pid;
+        if (line->log_at) attempt.log_at = line->log_at;
         break;
       case Phase::kQueue:
         break;

@@ -31,6 +31,7 @@ struct Job {
   std::uint32_t running_max = 0;           // Of these at once; 0: as many as there is room for.
   std::optional<LeaseId> resumes = {};     // The set whose rest it is.
   std::optional<std::uint32_t> seed = {};  // From which each of its members gets one.
+  std::string log = {};                    // As its user named it; empty: it is in the folder.
   friend bool operator==(const Job&, const Job&) = default;
 };
 constexpr auto fields_of(Is<Job> auto*) {
@@ -40,7 +41,8 @@ constexpr auto fields_of(Is<Job> auto*) {
                 field("directory", &Job::directory).required(side::kAnswer),
                 field("umask", &Job::umask), field("submitted", &Job::submitted),
                 field("members", &Job::members), field("running_max", &Job::running_max),
-                field("resumes", &Job::resumes), field("seed", &Job::seed));
+                field("resumes", &Job::resumes), field("seed", &Job::seed),
+                field("log", &Job::log));
 }
 std::string encode_job(const Job& job);
 /// kVersion: of a newer program, and left alone; kCorrupt: it makes no sense.
@@ -64,6 +66,7 @@ Result<JobResult> decode_result(std::string_view text);
 /// What the lines of an attempt's file say so far: one of its starter, then those of --status-fd.
 struct Attempt {
   std::optional<std::int32_t> starter;  // Its pid.
+  std::optional<Bytes> log_at;          // How long the log that its user named was before it.
   bool ran = false;                     // The command was started.
   bool over = false;                    // The starter has said how it ended:
   std::optional<std::int32_t> code;     // by its status,

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "jobs/named_log.h"
 #include "os/errors.h"
 #include "os/files.h"
 
@@ -182,6 +183,10 @@ std::string JobFolder::status_path(LeaseId id, std::uint32_t attempt) const {
 
 std::string JobFolder::log_path(LeaseId id, std::uint32_t attempt) const {
   return join(path_of(id), std::to_string(attempt) + ".log");
+}
+
+std::string JobFolder::named_log_path(const Job& job, std::uint32_t attempt) const {
+  return job.log.empty() ? "" : named_log(job.log, job.directory, name_of(job.id), attempt);
 }
 
 Attempt JobFolder::attempt(LeaseId id, std::uint32_t number) const {

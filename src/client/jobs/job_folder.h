@@ -71,6 +71,8 @@ class JobFolder {
   std::uint32_t attempts(LeaseId id) const;
   std::string status_path(LeaseId id, std::uint32_t attempt) const;
   std::string log_path(LeaseId id, std::uint32_t attempt) const;
+  /// The log that its user named, filled in; empty: there is none.
+  std::string named_log_path(const Job& job, std::uint32_t attempt) const;
   Attempt attempt(LeaseId id, std::uint32_t number) const;
 
   /// The next attempt is started with these.

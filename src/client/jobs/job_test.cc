@@ -21,6 +21,12 @@ TEST(JobFile, SaysWhatTheJobIs) {
   EXPECT_EQ(*decode_job(encode_job(kJob)), kJob);
 }
 
+TEST(JobFile, SaysWhereItsOutputGoesIfItsUserDoes) {
+  Job job = kJob;
+  job.log = "logs/%j \"a\".log";
+  EXPECT_EQ(decode_job(encode_job(job))->log, job.log);
+}
+
 TEST(JobFile, OfANewerVersionIsLeftAlone) {
   Job job = kJob;
   job.version = 2;
@@ -57,6 +63,8 @@ TEST(AttemptFile, TellsHowFarItCame) {
   EXPECT_EQ(read_attempt(""), Attempt{});
   EXPECT_EQ(read_attempt(start), (Attempt{.starter = 12}));
   EXPECT_EQ(read_attempt(start + run), (Attempt{.starter = 12, .ran = true}));
+  EXPECT_EQ(read_attempt(start + "{\"phase\":\"start\",\"log_at_bytes\":0}\n"),
+            (Attempt{.starter = 12, .log_at = Bytes{0}}));
   EXPECT_EQ(read_attempt(start + run + "{\"phase\":\"done\",\"code\":3,\"signal\":null}\n"),
             (Attempt{.starter = 12, .ran = true, .over = true, .code = 3}));
   EXPECT_EQ(read_attempt(start + run + "{\"phase\":\"done\",\"code\":null,\"signal\":9}\n"),

@@ -134,7 +134,8 @@ void Keeper::begin_member(LeaseId id, Instant now) {
                                                     .handle = lease->handle,
                                                     .directory = set.job.directory,
                                                     .umask = set.job.umask,
-                                                    .submitted = lease->queued_at},
+                                                    .submitted = lease->queued_at,
+                                                    .log = set.job.log},
                                                    content);
   if (added.ok()) added = folder.sync({number});
   if (!added.ok()) {

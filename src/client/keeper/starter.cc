@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -20,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/named_log.h"
 #include "os/child.h"
 #include "os/errors.h"
 
@@ -40,13 +42,16 @@ os::UniqueFd pidfd_of(pid_t pid) {
   return os::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// The log that people look at is the last one's.
-void link_latest(const jobs::JobFolder& folder, LeaseId id, std::uint32_t attempt) {
-  const std::string made = folder.path_of(id) + "/latest.new";
-  ::unlink(made.c_str());
-  const std::string target = std::to_string(attempt) + ".log";
-  if (::symlink(target.c_str(), made.c_str()) != 0) return;
-  ::rename(made.c_str(), (folder.path_of(id) + "/latest").c_str());
+struct Latest {
+  std::string link;
+  std::string made;  // What becomes it.
+};
+
+// The log that people look at is the last one's. System calls only.
+void link_latest(const Latest& latest, const std::string& target) {
+  ::unlink(latest.made.c_str());
+  if (::symlink(target.c_str(), latest.made.c_str()) != 0) return;
+  ::rename(latest.made.c_str(), latest.link.c_str());
 }
 
 struct Start {
@@ -56,7 +61,9 @@ struct Start {
   char* const* environment;
   mode_t umask;
   int status;
-  int log;
+  int log;                       // In the job's folder.
+  const std::string& named_log;  // Instead of it, once it is open; empty: there is none.
+  const Latest& latest;
 };
 
 // Everything below runs between fork and exec: system calls only.
@@ -72,6 +79,14 @@ void tell_pid(int status) {
   say(status, {line.data(), static_cast<std::size_t>(size)});
 }
 
+void tell_log_at(int status, off_t size) {
+  std::array<char, 64> line{};
+  const int length =
+      std::snprintf(line.data(), line.size(), "{\"phase\":\"start\",\"log_at_bytes\":%jd}\n",
+                    static_cast<std::intmax_t>(size));
+  say(status, {line.data(), static_cast<std::size_t>(length)});
+}
+
 [[noreturn]] void give_up(const Start& start, std::string_view what, const char* name) {
   const int error = errno;
   say(STDERR_FILENO, "berth: cannot ");
@@ -84,6 +99,22 @@ void tell_pid(int status) {
   ::_exit(kCannotStart);
 }
 
+// See Note [Where a job's output goes]. A pipe that nobody reads must not hold us up.
+void take_named_log(const Start& start) {
+  const char* path = start.named_log.c_str();
+  const int log = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK, 0600);
+  struct stat found{};
+  if (log < 0 || ::fstat(log, &found) != 0) give_up(start, "write its log ", path);
+  if (!jobs::takes_log({.mode = found.st_mode, .device = found.st_rdev})) {
+    errno = EINVAL;
+    give_up(start, "write its log ", path);
+  }
+  ::fcntl(log, F_SETFL, O_APPEND);
+  tell_log_at(start.status, found.st_size);
+  if (::dup2(log, 1) < 0 || ::dup2(log, 2) < 0) give_up(start, "arrange its ", "descriptors");
+  link_latest(start.latest, start.named_log);
+}
+
 [[noreturn]] void become(const Start& start) {
   os::reset_signals();
   ::setsid();
@@ -93,6 +124,7 @@ void tell_pid(int status) {
       ::dup2(start.log, 2) < 0) {
     give_up(start, "arrange its ", "descriptors");
   }
+  if (!start.named_log.empty()) take_named_log(start);
   ::umask(start.umask);
   if (::chdir(start.directory) != 0) give_up(start, "start in ", start.directory);
   const bool is_arranged = ::dup2(start.status, kStatusDescriptor) == kStatusDescriptor &&
@@ -114,7 +146,10 @@ Result<Starter> start_attempt(const jobs::JobFolder& folder, const jobs::Job& jo
   if (::flock(status.get(), LOCK_EX | LOCK_NB) != 0) {
     return os::system_error("cannot lock " + folder.status_path(job.id, attempt), errno);
   }
-  link_latest(folder, job.id, attempt);
+  const std::string link = folder.path_of(job.id) + "/latest";
+  const Latest latest{.link = link, .made = link + ".new"};
+  link_latest(latest, std::to_string(attempt) + ".log");
+  const std::string named_log = folder.named_log_path(job, attempt);
   std::vector<std::string> arguments = {"berth", "run",
                                         "--status-fd=" + std::to_string(kStatusDescriptor)};
   environment.push_back("BERTH_ADOPT=" + to_text(job.handle) + ":" + std::to_string(restarts));
@@ -127,7 +162,9 @@ Result<Starter> start_attempt(const jobs::JobFolder& folder, const jobs::Job& jo
                     .environment = environment_pointers.data(),
                     .umask = static_cast<mode_t>(job.umask),
                     .status = status.get(),
-                    .log = log.get()};
+                    .log = log.get(),
+                    .named_log = named_log,
+                    .latest = latest};
   const pid_t pid = ::fork();
   if (pid < 0) {
     const int error = errno;

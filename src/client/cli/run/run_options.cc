@@ -69,6 +69,9 @@ void declare_job(Options& options, RunOptions& run) {
   options.add("--env-mode=MODE", store(run.environment),
               "of a job: the variables of now, or few of them", texts_of<EnvironmentMode>());
   options.add("--cwd=DIR", store(run.directory), "of a job: where it is started");
+  options.add("--log=PATH", store(run.log),
+              "of a job: the file that its output is appended to; %j in its name stands for the "
+              "job's number, %a for the attempt's");
   options.add(
       "--each=FILE", store(run.each),
       "a job for each line of it (- is stdin): {item} stands for the line, {NAME} for a value "

@@ -21,6 +21,7 @@ struct RunOptions {
   bool detach = false;  // As a job. The rest is of jobs alone:
   EnvironmentMode environment = EnvironmentMode::kSame;
   std::optional<std::string> directory = {};
+  std::optional<std::string> log = {};
   std::optional<std::string> each = {};  // A file, or "-".
   std::vector<std::string> grid = {};
   std::optional<std::uint32_t> running_max = {};

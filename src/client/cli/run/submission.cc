@@ -72,7 +72,8 @@ Status submit(client::Client& client, const os::Environment& env, const LeaseVie
                       .members = static_cast<std::uint32_t>(submission.lines.size()),
                       .running_max = submission.running_max,
                       .resumes = submission.resumes,
-                      .seed = submission.seed};
+                      .seed = submission.seed,
+                      .log = submission.log};
   TRY_STATUS(folder.add(
       job, {.arguments = submission.arguments,
             .environment = environment_for_job(client::own_environment(), submission.environment),

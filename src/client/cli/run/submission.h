@@ -30,6 +30,7 @@ struct Submission {
   std::vector<std::string> arguments;  // After the verb, as they were typed.
   EnvironmentMode environment = EnvironmentMode::kSame;
   std::string directory;
+  std::string log = {};  // As it was named; empty: in the job's folder.
   // Of a set: a line of each member, and how many of them may run at once (0: as many as fit).
   std::vector<std::string> lines = {};
   std::uint32_t running_max = 0;
