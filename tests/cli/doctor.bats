@@ -104,6 +104,10 @@ is() { [[ $(finding "$1") == "$2" ]]; }
   contains "skip  no daemon runs here"
 }
 
+@test "what log-out does to jobs is looked at, in the systemd of this machine" {
+  [[ $(finding log_out) =~ ^(ok|warn)$ ]]
+}
+
 @test "completion that is installed is seen" {
   export SHELL=/bin/bash
   run berth doctor

@@ -47,7 +47,8 @@ int run_doctor(Invocation& invocation) {
   invocation.about =
       "Looks at driver and GPUs, daemon, directories, the ways in which leases can be held to "
       "their "
-      "budgets, libberth, and habits that do not go together with leases: lock files, memory split "
+      "budgets, libberth, what log-out does to jobs, and habits that do not go together with "
+      "leases: lock files, memory split "
       "by "
       "environment variables. Each finding is ok, warn, FAIL or skip (could not be looked at, or "
       "is "

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "cli/doctor/log_out.h"
 #include "enforce/backend.h"
 #include "model/view.h"
 #include "wire/daemon.h"
@@ -39,6 +40,11 @@ struct LibberthFacts {
   std::string version;  // Of that one.
 };
 
+struct ShellFacts {
+  std::string name;  // "bash"; empty: unknown.
+  bool completion_installed = false;
+};
+
 struct DoctorFacts {
   // Of the daemon. `daemon` and `daemon_error` are both empty if none runs and none was started.
   std::optional<wire::DaemonView> daemon;
@@ -59,6 +65,7 @@ struct DoctorFacts {
   bool in_container = false;
   enforce::Facts enforcement;
   LibberthFacts libberth;
+  LogOutFacts log_out;
 
   // Of the user.
   std::string configuration_error;  // Empty: in order.
@@ -67,8 +74,7 @@ struct DoctorFacts {
   std::string allocator_variable;  // The name of the variable that has them.
   std::string lock_prefix;         // What lock files begin with.
   std::vector<LockFile> lock_files;
-  std::string shell;  // "bash"; empty: unknown.
-  bool completion_installed = false;
+  ShellFacts shell;
 };
 
 }  // namespace berth::cli

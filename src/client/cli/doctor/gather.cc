@@ -21,12 +21,14 @@
 #include <utility>
 #include <variant>
 
+#include "base/number.h"
 #include "cli/doctor/libberth.h"
 #include "cli/terminal.h"
 #include "client/autostart.h"
 #include "client/configuration.h"
 #include "config/load.h"
 #include "enforce/backend.h"
+#include "jobs/job_folder.h"
 #include "os/clock.h"
 #include "os/environment.h"
 #include "os/files.h"
@@ -245,8 +247,8 @@ void look_at_user(DoctorFacts& facts) {
     facts.allocator_variable = name;
     facts.allocator_settings = os::environment_variable(name);
   }
-  facts.shell = std::filesystem::path(os::environment_variable("SHELL")).filename().string();
-  facts.completion_installed = completion_is_installed(facts.shell);
+  facts.shell.name = std::filesystem::path(os::environment_variable("SHELL")).filename().string();
+  facts.shell.completion_installed = completion_is_installed(facts.shell.name);
 }
 
 void look_at_machine(DoctorFacts& facts) {
@@ -282,6 +284,14 @@ void look_at_enforcement(DoctorFacts& facts) {
   facts.libberth = look_at_libberth(own.ok() ? *own : "");
 }
 
+// Who has, or had, its lock.
+std::optional<std::int32_t> last_keeper() {
+  const Result<jobs::JobFolder> folder = jobs::JobFolder::find(os::read_environment());
+  if (!folder.ok()) return std::nullopt;
+  const Result<std::string> text = os::read_private_file(folder->lock(), kLockFileMax);
+  return text.ok() ? parse_number<std::int32_t>(text->substr(0, text->find('\n'))) : std::nullopt;
+}
+
 }  // namespace
 
 DoctorFacts gather_facts(client::Autostart autostart, const std::string& lock_prefix) {
@@ -292,6 +302,7 @@ DoctorFacts gather_facts(client::Autostart autostart, const std::string& lock_pr
   find_places(facts);
   look_at_user(facts);
   facts.lock_files = find_lock_files(lock_prefix);
+  facts.log_out = look_at_log_out("", os::user_name(facts.me), last_keeper());
   return facts;
 }
 

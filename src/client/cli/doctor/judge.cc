@@ -405,17 +405,18 @@ std::string completion_command(const std::string& shell) {
 
 void judge_shell(Findings& findings, const DoctorFacts& facts) {
   Group group(findings, "shell");
-  const bool known = facts.shell == "bash" || facts.shell == "zsh" || facts.shell == "fish";
+  const bool known =
+      facts.shell.name == "bash" || facts.shell.name == "zsh" || facts.shell.name == "fish";
   if (!known) {
     group.add(skipped("completion", {.fact = "the shell is not known",
                                      .consequence = "there is completion for bash, zsh and fish"}));
-  } else if (facts.completion_installed) {
-    group.add(fine("completion", "completion for " + facts.shell + " is installed"));
+  } else if (facts.shell.completion_installed) {
+    group.add(fine("completion", "completion for " + facts.shell.name + " is installed"));
   } else {
     group.add(skipped("completion",
-                      {.fact = "completion for " + facts.shell + " is not installed",
+                      {.fact = "completion for " + facts.shell.name + " is not installed",
                        .consequence = "the shell does not complete verbs, options and leases",
-                       .cure = completion_command(facts.shell)}));
+                       .cure = completion_command(facts.shell.name)}));
   }
 }
 
@@ -429,6 +430,7 @@ Findings judge(const DoctorFacts& facts) {
   judge_pausing(findings, facts);
   judge_enforcement(findings, facts);
   Group(findings, "library").add(judge_libberth(facts.libberth, facts.version));
+  Group(findings, "jobs").add(judge_log_out(facts.log_out));
   judge_habits(findings, facts);
   judge_shell(findings, facts);
   return findings;

@@ -33,8 +33,8 @@ DoctorFacts healthy() {
   facts.libberth = {
       .beside = "/lib/libberth.so.1", .found = "/lib/libberth.so.1", .version = "0.1.0"};
   facts.lock_prefix = "/tmp/gpu_lock";
-  facts.shell = "bash";
-  facts.completion_installed = true;
+  facts.shell.name = "bash";
+  facts.shell.completion_installed = true;
   return facts;
 }
 
@@ -214,8 +214,8 @@ std::vector<Illness> illnesses_of_the_user() {
       {"lock_files", Level::kWarn,
        [](auto& f) { f.lock_files = {{"/tmp/gpu_lock_0", hours(1), true}}; }, "1 lock file in use",
        "berth run"},
-      {"completion", Level::kSkip, [](auto& f) { f.completion_installed = false; }, "not installed",
-       "berth completion bash >"},
+      {"completion", Level::kSkip, [](auto& f) { f.shell.completion_installed = false; },
+       "not installed", "berth completion bash >"},
   };
 }
 
