@@ -106,6 +106,75 @@ is_over() { [[ -e $(jobs)/$1/result ]]; }
   [[ ! -e ran && ! -e $(jobs)/2/2.status ]]
 }
 
+# bound SIZE: of logs, in the configuration.
+bound() {
+  mkdir -p "$world/config/berth"
+  echo "jobs.log_max = \"$1\"" >"$world/config/berth/config.toml"
+}
+# loud COUNT: so many lines of 64 bytes, with a rest after each thousand of them.
+loud() {
+  local line
+  for ((line = 1; line <= $1; line++)); do
+    printf 'line %-58d\n' "$line"
+    ((line % 1000)) || sleep 0.2
+  done
+}
+on_disk() { du -k "$1" | cut -f 1; }
+# whole_lines FILE: nothing in it but those of `loud`, each after one before it.
+whole_lines() { ! grep -qvaE '^line [0-9]+ +$' "$1" && sort -c -n -k 2 "$1"; }
+
+@test "a log takes no more of the disk than it may, and what is left of it is shown, and followed" {
+  fallocate -l 8192 probe && fallocate -p -l 4096 probe || skip "this file system makes no holes"
+  bound 128KiB
+  export -f loud
+  berth submit -q -m 1G -- bash -c 'loud 20000'
+  timeout 60 berth logs -f 1 >followed 2>/dev/null 3>&- &
+  local following=$! most=0 now
+  until is_over 1; do
+    now=$(on_disk "$(jobs)/1/1.log" 2>/dev/null || echo 0)
+    ((now <= most)) || most=$now
+    sleep 0.05
+  done
+  wait $following
+  ((most > 128 && most < 1200)) # It is looked at once a second.
+  (($(on_disk "$(jobs)/1/1.log") <= 132 && $(stat -c %s "$(jobs)/1/1.log") == 1280000))
+  whole_lines followed
+  [[ $(tail -n 1 followed) == "line 20000 "* ]]
+  berth logs 1 >left 2>said
+  whole_lines left
+  (($(wc -l <left) > 500 && $(wc -l <left) < 2100))
+  grep -qE "^berth: job 1: [0-9.]+ ?[KM]iB of its log were cut away, as jobs.log_max says$" said
+  berth logs -n 3 1 >last 2>said
+  [[ $(wc -l <last) == 3 && ! -s said && $(tail -n 1 last) == "line 20000 "* ]]
+  [[ $(berth logs -n 9999 1 2>said) == "$(<left)" && -s said ]]
+}
+
+@test "a keeper that comes back bounds the log of what runs, and 0 and --log have no bound" {
+  fallocate -l 8192 probe && fallocate -p -l 4096 probe || skip "this file system makes no holes"
+  bound 64KiB
+  export -f loud
+  berth submit -q -m 1G -- bash -c 'until [[ -e go ]]; do sleep 0.05; done; loud 3000; until [[ -e end ]]; do sleep 0.05; done'
+  eventually test -e "$(jobs)/1/1.status"
+  local keeper
+  keeper=$(<"$(jobs)/keeper.lock")
+  kill -KILL "$keeper"
+  touch go
+  large() { (($(stat -c %s "$(jobs)/1/1.log") == 192000)); }
+  eventually large
+  (($(on_disk "$(jobs)/1/1.log") > 180))
+  berth ps >/dev/null
+  small() { (($(on_disk "$(jobs)/1/1.log") <= 68)); }
+  eventually small
+  berth submit -q -m 1G --log mine -- bash -c 'loud 3000'
+  bound 0
+  berth submit -q -m 1G -- bash -c 'loud 3000'
+  berth wait 2 3
+  eventually is_over 3
+  touch end
+  (($(on_disk mine) > 180 && $(on_disk "$(jobs)/3/1.log") > 180))
+  [[ $(berth logs 3 2>&1) == "$(loud 3000)" ]]
+}
+
 @test "clean leaves what a user named" {
   berth submit -q -m 1G --log mine -- echo mine
   berth submit -q -m 1G --log /dev/null -- echo nowhere

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "base/number.h"
+#include "base/quantity.h"
 #include "cli/leases.h"
 #include "cli/verbs.h"
 #include "jobs/job_folder.h"
+#include "jobs/log_bound.h"
 #include "model/set_member.h"
 #include "os/paths.h"
 #include "os/unique_fd.h"
@@ -49,18 +51,28 @@ class Log {
   void skip_to_last(std::uint32_t lines, off_t end);
   /// What has come since, as far as `end`; not where stdout is closed.
   void copy(off_t end);
+  /// How much of it was cut away where it was read, since this was asked last.
+  Bytes take_cut() { return std::exchange(cut_, {}); }
 
  private:
+  off_t first_left(off_t from) const {
+    return is_named_ ? from : jobs::first_left(file_.get(), from);
+  }
+  void skip_cut();
+
   std::string path_;
   os::UniqueFd file_;
   off_t begin_ = 0;
   off_t at_ = 0;
+  bool is_named_ = false;  // And never cut.
+  Bytes cut_;
 };
 
 Log::Log(const Place& place)
     : path_(place.path),
       file_(::open(place.path.c_str(),
-                   O_RDONLY | O_CLOEXEC | O_NONBLOCK | (place.is_named ? 0 : O_NOFOLLOW))) {
+                   O_RDONLY | O_CLOEXEC | O_NONBLOCK | (place.is_named ? 0 : O_NOFOLLOW))),
+      is_named_(place.is_named) {
   // Of one that was emptied since then, all that is there.
   begin_ = place.begin <= size() ? place.begin : 0;
   at_ = begin_;
@@ -76,8 +88,9 @@ void Log::skip_to_last(std::uint32_t lines, off_t end) {
   if (lines == 0) return;
   std::array<char, 4096> block{};
   std::uint32_t seen = 0;
-  while (at_ > begin_) {
-    const off_t begin = std::max<off_t>(at_ - static_cast<off_t>(block.size()), begin_);
+  const off_t least = first_left(begin_);
+  while (at_ > least) {
+    const off_t begin = std::max<off_t>(at_ - static_cast<off_t>(block.size()), least);
     const ssize_t count =
         ::pread(file_.get(), block.data(), static_cast<std::size_t>(at_ - begin), begin);
     if (count <= 0) return;
@@ -90,14 +103,31 @@ void Log::skip_to_last(std::uint32_t lines, off_t end) {
     }
     at_ = begin;
   }
+  at_ = begin_;  // Fewer than these are left, so that it matters what was cut.
+}
+
+// See Note [Bound of a log]. The first line that is left is a part of one.
+void Log::skip_cut() {
+  const off_t left = first_left(at_);
+  if (left == at_) return;
+  std::array<char, 4096> block{};
+  const ssize_t count = ::pread(file_.get(), block.data(), block.size(), left);
+  const auto* end = count > 0 ? std::find(block.begin(), block.begin() + count, '\n') : nullptr;
+  const bool has_line = end != nullptr && end != block.begin() + count;
+  const off_t next = left + (has_line ? end - block.begin() + 1 : 0);
+  cut_ += Bytes{static_cast<std::uint64_t>(next - at_)};
+  at_ = next;
 }
 
 void Log::copy(off_t end) {
   std::array<char, 65536> block{};
   while (at_ < end) {
+    skip_cut();
+    if (at_ >= end) return;
     const auto wanted = std::min<std::size_t>(block.size(), static_cast<std::size_t>(end - at_));
     const ssize_t count = ::pread(file_.get(), block.data(), wanted, at_);
     if (count <= 0) return;
+    if (first_left(at_) != at_) continue;  // It was cut meanwhile: some of that may be zeros.
     for (ssize_t written = 0; written < count;) {
       const ssize_t more =
           ::write(STDOUT_FILENO, block.data() + written, static_cast<std::size_t>(count - written));
@@ -195,6 +225,11 @@ int show(const jobs::JobFolder& folder, const jobs::Job& job, const LogsOptions&
       const off_t end = logs.attempt ? end_of(folder, job, attempt, *log, size) : size;
       if (is_first && logs.lines) log->skip_to_last(*logs.lines, end);
       log->copy(end);
+      if (const Bytes cut = log->take_cut(); cut.value > 0) {
+        complain("berth: job " + folder.name_of(id) + ": " +
+                 to_text(Bytes{cut.value / kib(1).value * kib(1).value}) +
+                 " of its log were cut away, as jobs.log_max says\n");
+      }
     }
     if (!logs.attempt && attempt < last && place_of(folder, job, attempt + 1)) {
       ++attempt;

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "jobs/log_bound.h"
+#include "keeper/log_settings.h"
 #include "os/clock.h"
 #include "wire/answers.h"
 #include "wire/error.h"
@@ -23,7 +25,7 @@ namespace {
 
 constexpr Duration kPauseLeast = milliseconds(50);
 constexpr Duration kPauseMost = seconds(2);
-// What has no pidfd has to be asked for.
+// What has no pidfd has to be asked for; and logs, too.
 constexpr Duration kLookEvery = seconds(1);
 
 bool is_unknown(const client::Answer& answer) {
@@ -50,6 +52,7 @@ void Keeper::run() {
       if (next_member_at(tended) <= now) sets.push_back(key.second);
     }
     for (const LeaseId set : sets) begin_member(set, now);
+    if (logs_next_ <= now) bound_logs(now);
     if (!wait(os::PosixClock().now())) return;
   }
 }
@@ -74,6 +77,7 @@ void Keeper::take_up(const jobs::JobFolder& folder, Key key) {
   if (const std::uint32_t count = folder.attempts(id); count > 0) {
     tended.starter = find_starter(folder, id, count);
     tended.sight.starter_lives = tended.starter.has_value();
+    if (tended.starter) tended.log_max = log_max(ports_.client.env);
     if (!tended.starter) note_attempt(tended);
   }
   if (tended.members) take_up_members(tended);
@@ -190,6 +194,7 @@ void Keeper::start(Tended& tended, Instant now) {
     return try_later(tended, now);
   }
   tended.starter = *std::move(starter);
+  tended.log_max = log_max(ports_.client.env);
   tended.sight.starter_lives = true;
 }
 
@@ -204,6 +209,7 @@ void Keeper::look_at_starter(Tended& tended) {
   } else if (!tended.folder.has_ended(tended.job.id, starter.attempt)) {
     return;
   }
+  bound_log(tended);
   tended.starter.reset();
   tended.sight.starter_lives = false;
   tended.sight.lease.reset();
@@ -233,6 +239,21 @@ void Keeper::try_later(Tended& tended, Instant now) {
   tended.next = now + tended.pause;
 }
 
+// See Note [Bound of a log].
+void Keeper::bound_logs(Instant now) {
+  for (auto& [key, tended] : jobs_) bound_log(tended);
+  logs_next_ = now + kLookEvery;
+}
+
+void Keeper::bound_log(Tended& tended) {
+  if (!tended.starter || tended.log_max.value == 0) return;
+  const Status bounded = jobs::bound_log(
+      tended.folder.log_path(tended.job.id, tended.starter->attempt), tended.log_max);
+  if (bounded.ok()) return;
+  complain("job " + tended.name() + " may log without bound: " + bounded.error().message);
+  tended.log_max = {};
+}
+
 // False: a signal ends it.
 bool Keeper::wait(Instant now) {
   std::vector<pollfd> wanted = {{ports_.signals.descriptor(), POLLIN, 0},
@@ -241,6 +262,7 @@ bool Keeper::wait(Instant now) {
   Instant until = Instant::never();
   for (auto& [key, tended] : jobs_) {
     until = std::min({until, tended.next, next_member_at(tended)});
+    if (tended.starter && tended.log_max.value > 0) until = std::min(until, logs_next_);
     if (tended.starter && tended.starter->pidfd) {
       wanted.push_back({tended.starter->pidfd.get(), POLLIN, 0});
     }

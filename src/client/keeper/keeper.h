@@ -54,6 +54,7 @@ class Keeper {
     std::optional<client::Connection> stream = {};
     std::optional<Starter> starter = {};
     std::optional<Members> members = {};
+    Bytes log_max = {};   // Of its attempt; 0: no bound.
     Instant next = {};    // Nothing is done about it before.
     Duration pause = {};  // What it waits after the next failure.
     bool over = false;
@@ -76,6 +77,8 @@ class Keeper {
   void look_at_starter(Tended& tended);
   static void note_attempt(Tended& tended);
   static void try_later(Tended& tended, Instant now);
+  void bound_logs(Instant now);
+  static void bound_log(Tended& tended);
   bool wait(Instant now);
   /// Null: there is no daemon now.
   client::Client* daemon(Instant now);
@@ -95,6 +98,7 @@ class Keeper {
   std::map<Key, Tended> jobs_;
   std::optional<client::Client> client_;
   Instant daemon_not_before_ = {};
+  Instant logs_next_ = {};  // When they are looked at next.
 };
 
 /// On stderr, which is the keeper's log.

@@ -143,6 +143,10 @@ struct Limits {
   std::uint32_t requests_at_once = 200;
 };
 
+struct Jobs {
+  Bytes log_max = mib(256);  // On the disk, of each attempt; 0: no bound.
+};
+
 /// Of one user, instead of what holds for all.
 struct User {
   std::optional<Bytes> vram;  // Sum of budgets.
@@ -187,6 +191,7 @@ struct Config {
   Enforcement enforce;
   Access access;
   Limits limits;
+  Jobs jobs;
   std::map<std::string, User> users;        // By name, or number as text.
   std::map<std::string, AlertRule> alerts;  // By name.
   Client client;

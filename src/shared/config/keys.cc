@@ -219,6 +219,11 @@ constexpr std::array kKeys = {
         [](Config& c, Name) -> Slot { return &c.core.breaker.failures; }, 0, kSetMembersMax},
     Key{"jobs.breaker_within", "They count if they fail within this.",
         [](Config& c, Name) -> Slot { return &c.core.breaker.within; }, ns(seconds(1))},
+    Key{"jobs.log_max",
+        "So much of the disk the log of an attempt may take: beyond that its older half goes, once "
+        "a "
+        "second. 0: no bound. Not of a log that --log names.",
+        [](Config& c, Name) -> Slot { return &c.jobs.log_max; }},
 
     Key{"users.*.vram", "All budgets of this user together. Not set: no bound.",
         [](Config& c, Name name) -> Slot { return &c.users[name].vram; }, 1},
