@@ -205,13 +205,18 @@ jobs_kept() { kill -0 "$(keeper)" 2>/dev/null; }
   blocker
   cp "$(type -P true)" gone
   mkdir place
-  berth submit -q -m 8G -- ./gone
-  berth submit -q -m 8G --cwd place -- true
+  local program place
+  program=$(berth submit -q -m 8G -- ./gone)
+  place=$(berth submit -q -m 8G --cwd place -- true)
   rm gone
   rmdir place
   touch go
-  eventually jq -e '.result == "failed" and .code == 127' "$(jobs)/$(($(ls "$(jobs)" | grep -c '^[0-9]') - 1))/result"
-  eventually jq -e '.result == "failed" and .code == 126' "$(jobs)/$(ls "$(jobs)" | grep '^[0-9]' | sort -n | tail -1)/result"
+  eventually jq -e '.result == "failed" and .code == 127' "$(jobs)/$program/result"
+  eventually jq -e '.result == "failed" and .code == 126' "$(jobs)/$place/result"
+  ended_as "$program" failed
+  ended_as "$place" failed
+  run berth wait "$place"
+  status_is 126
 }
 
 @test "files that make no sense are left alone, and others run" {

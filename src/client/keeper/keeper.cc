@@ -110,14 +110,27 @@ void Keeper::act(Tended& tended, const Next& next, Instant now) {
     case Act::kStart:
       return start(tended, now);
     case Act::kGiveUp:
-      if (client::Client* client = daemon(now)) {
-        static_cast<void>(client->connection().ask(
-            {.route = wire::Route::kCancel, .lease = to_text(tended.job.handle)}));
-      }
-      return finish(tended, next.result, now);
+      return give_up(tended, next.result, now);
     case Act::kFinish:
       return finish(tended, next.result, now);
   }
+}
+
+// Who waits for it learns of it by the daemon.
+void Keeper::give_up(Tended& tended, const jobs::JobResult& result, Instant now) {
+  client::Client* client = daemon(now);
+  if (client == nullptr) return try_later(tended, now);
+  const ExitBody body{
+      .exit = {.code = result.code.value_or(static_cast<int>(wire::ExitCode::kNotExecutable)),
+               .signal = 0},
+      .leftovers = {},
+      .restarts = checked(tended.sight.lease).restarts,
+      .kind = EndKind::kFinal};
+  const Result<client::Answer> answer = client->connection().ask(
+      {.route = wire::Route::kExit, .lease = to_text(tended.job.handle), .body = body});
+  if (answer.ok()) return finish(tended, result, now);
+  client_.reset();
+  try_later(tended, now);
 }
 
 void Keeper::ask(Tended& tended, Instant now) {

@@ -72,6 +72,7 @@ class Keeper {
   void ask(Tended& tended, Instant now);
   void listen(Tended& tended, Instant now);
   void start(Tended& tended, Instant now);
+  void give_up(Tended& tended, const jobs::JobResult& result, Instant now);
   void finish(Tended& tended, const jobs::JobResult& result, Instant now);
   void receive(Tended& tended, Instant now);
   void look_at_starter(Tended& tended);

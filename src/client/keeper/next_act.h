@@ -30,7 +30,7 @@ enum class Act : std::uint8_t {
   kLook,     // Likewise, in a while.
   kListen,   // Be there for the grant.
   kStart,    // The lease is offered: begin an attempt.
-  kGiveUp,   // Cancel the lease, and write the result.
+  kGiveUp,   // Tell the daemon that it has failed, and write the result.
   kFinish,   // Write the result.
 };
 

@@ -48,6 +48,24 @@ class Jobs : public StoryTest {
   std::uint32_t restarts_ = 0;
 };
 
+TEST_F(Jobs, OneThatCannotBeStartedHasFailedAndSaysHow) {
+  submit();
+  ReportExit report{{71}, {{1000}}, {0, 2}, {.exit = {.code = 126}}};
+  EXPECT_EQ(story.feed(report), "refuse wrong_state; ") << "it is not said to be all";
+  report.body.kind = EndKind::kFinal;
+  EXPECT_EQ(story.feed(report), "end 2; ended 2; ");
+  EXPECT_EQ(view(2).result, EndResult::kFailed);
+  EXPECT_EQ(view(2).exit, (ExitStatus{.code = 126}));
+  submit();
+  EXPECT_EQ(first_ends(), "held 1; end 1; ");
+  (void)connect(3);
+  ASSERT_TRUE(view(3).flags.unclaimed);
+  EXPECT_EQ(story.feed(ReportExit{
+                {72}, {{1000}}, {0, 3}, {.exit = {.code = 126}, .kind = EndKind::kFinal}}),
+            "end 3; ended 3; ");
+  EXPECT_EQ(view(3).result, EndResult::kFailed);
+}
+
 TEST_F(Jobs, StaysWhenItsRequesterLeavesAndIsGrantedNothingUntilSomebodyIsThere) {
   (void)story.ask(S::whole());
   EXPECT_FALSE(view(2).job);

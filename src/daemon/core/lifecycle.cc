@@ -78,6 +78,13 @@ void Lifecycle::on(const ReportExit& event) {
     return;
   }
   const Held* held = lease->granted();
+  const bool has_begun = held != nullptr && (lease->held() == nullptr || held->claimed);
+  if (lease->job && !has_begun && event.body.kind == EndKind::kFinal) {
+    end_waiting(id, EndResult::kFailed, {});
+    core_->decide(id, CommandEnded{id, event.body.exit});
+    core_->answer(event.token, id);
+    return;
+  }
   if (held == nullptr || !held->command) {
     core_->refuse(event.token, RefusalCode::kWrongState, text_of(id) + " has no command");
     return;
