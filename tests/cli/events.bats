@@ -69,6 +69,11 @@ tells() { grep -qF -- "$1" "$world/events"; }
 }
 
 @test "events of what is no lease, and in a form that has no lines, are refused" {
+  berth reserve -q 60s -m 1G
+  berth reserve -q 60s -m 1G
+  run berth events 1..2
+  status_is 64
+  contains '"1..2" means 2 leases, and this is for one'
   run berth events nothing
   status_is 66
   run berth events --csv

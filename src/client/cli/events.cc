@@ -97,9 +97,8 @@ int run_events(Invocation& invocation) {
   if (!output_mode.open()) return output_mode.session().status();
   std::optional<LeaseView> lease;
   if (!word.empty()) {
-    const auto leases = select_leases(output_mode.session(), {word});
-    if (!leases || leases->empty()) return output_mode.session().status();
-    lease = leases->front();
+    lease = select_one(output_mode.session(), word);
+    if (!lease) return output_mode.session().status();
   }
   return EventsFeed(output_mode, std::move(lease)).run();
 }

@@ -102,6 +102,15 @@ std::optional<std::vector<LeaseView>> select_leases(DaemonSession& session,
   return selector.take();
 }
 
+std::optional<LeaseView> select_one(DaemonSession& session, const std::string& word) {
+  auto leases = select_leases(session, {word});
+  if (!leases) return std::nullopt;
+  if (leases->size() == 1) return std::move(leases->front());
+  session.fail(ExitCode::kUsage, cli::quoted(word) + " means " + std::to_string(leases->size()) +
+                                     " leases, and this is for one");
+  return std::nullopt;
+}
+
 std::optional<std::string> render_each(
     DaemonSession& session, const std::vector<std::string>& words,
     const std::function<std::optional<std::string>(const LeaseView&)>& render) {

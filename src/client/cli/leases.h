@@ -28,6 +28,9 @@ void declare_leases(Options& options, std::vector<std::string>& words,
 std::optional<std::vector<LeaseView>> select_leases(DaemonSession& session,
                                                     const std::vector<std::string>& words);
 
+/// The one that a word means. Nothing if it means none or several: that was said.
+std::optional<LeaseView> select_one(DaemonSession& session, const std::string& word);
+
 /// What `render` gives for each of them, one after the other; nothing if it gave nothing for one.
 std::optional<std::string> render_each(
     DaemonSession& session, const std::vector<std::string>& words,

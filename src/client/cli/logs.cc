@@ -182,19 +182,12 @@ std::optional<Found> find_job(const LogsOptions& logs, const jobs::JobFolder& fo
                               DaemonSession& session) {
   if (auto found = by_number(logs.word, folder)) return found;
   if (!session.open()) return std::nullopt;
-  const auto leases = select_leases(session, {logs.word});
-  if (!leases) return std::nullopt;
-  if (leases->size() != 1) {
-    session.fail(ExitCode::kUsage, cli::quoted(logs.word) + " means " +
-                                       std::to_string(leases->size()) + " leases, and not one");
-    return std::nullopt;
-  }
-  const LeaseView& lease = leases->front();
-  const std::optional<SetMember>& member = lease.request.member;
-  const std::string name =
-      member ? to_text(member->set) + "." + std::to_string(member->number) : to_text(lease.id);
+  const auto lease = select_one(session, logs.word);
+  if (!lease) return std::nullopt;
+  const std::optional<SetMember>& member = lease->request.member;
+  const std::string name = member ? to_text(*member) : to_text(lease->id);
   if (auto found = by_number(name, folder)) return found;
-  session.fail(ExitCode::kNoInput, "lease " + to_text(lease.id) +
+  session.fail(ExitCode::kNoInput, "lease " + to_text(lease->id) +
                                        " is no job of yours, so nothing that it printed was kept "
                                        "(berth submit makes jobs)");
   return std::nullopt;

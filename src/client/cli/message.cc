@@ -56,18 +56,12 @@ int run_message(Invocation& invocation) {
   if (!output_mode.open()) return output_mode.session().status();
 
   DaemonSession& session = output_mode.session();
-  const auto leases = select_leases(session, {word});
-  if (!leases) return session.status();
-  if (leases->size() != 1) {
-    session.fail(ExitCode::kUsage, "'" + word + "' means " + std::to_string(leases->size()) +
-                                       " leases: a message is for one");
-    return session.status();
-  }
+  const auto holder = select_one(session, word);
+  if (!holder) return session.status();
   const bool waits = body.wait_max.has_value();
   const Duration within = client::Connection::kAnswerWithin + body.wait_max.value_or(Duration{});
   const auto answer = session.ask(
-      {.route = wire::Route::kMessage, .lease = reference_to(leases->front()), .body = body},
-      within);
+      {.route = wire::Route::kMessage, .lease = reference_to(*holder), .body = body}, within);
   if (!answer) return session.status();
   const auto lease = session.understood(wire::decode_lease(*answer));
   if (!lease) return session.status();
