@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kAllSlices = 1000;
 constexpr std::uint32_t kFirstUser = 1'000;
+constexpr Bytes kLeastEdited = mib(600);  // More than a context takes.
 
 DeviceId draw_device_id(Random& random) {
   return {.high = random.next(), .low = random.next(), .mig = false};
@@ -185,8 +186,9 @@ RequestEdit draw_edit(Random& random, const Request& request, UnixMs now) {
     case 0:
       return {.priority = random.pick(priorities)};
     case 1:
-      if (request.share == Share::kExclusive) return {.vram = random.between(mib(500), gib(8))};
-      return {.vram = random.between(Bytes{request.vram.value / 2}, Bytes{request.vram.value * 2})};
+      if (request.share == Share::kExclusive) return {.vram = random.between(kLeastEdited, gib(8))};
+      return {.vram = random.between(std::max(Bytes{request.vram.value / 2}, kLeastEdited),
+                                     std::max(request.vram + request.vram, kLeastEdited))};
     case 2:
       return {.share = Share::kExclusive};
     case 3:
