@@ -22,7 +22,7 @@ log_has() { berth logs "$1" 2>/dev/null | grep -q "$2"; }
   [[ $(of third eta_ms) == 600000 && $(of third limit_ms) == 1200000 ]]
   run berth history --events
   contains "edit"
-  contains "name third, priority high, 6.0 GiB, eta 10 m, limit 20 m"
+  contains "name third, priority high, 6.0 GiB, eta 10m, limit 20m"
   touch go
   eventually state_is first ended
 }

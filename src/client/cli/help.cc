@@ -52,9 +52,11 @@ std::string with_choices(std::string_view help, std::span<const std::string_view
 
 std::string usage(const Invocation& invocation) {
   std::string text = "Usage: berth " + std::string(invocation.verb.name) + " [OPTIONS]";
+  bool after_many = false;  // Which take all words up to it.
   for (const Operand& operand : invocation.options.operands()) {
     std::string name(operand.metavar);
-    if (operand.is_command) name.insert(0, "[--] ");
+    if (operand.is_command) name.insert(0, after_many ? "-- " : "[--] ");
+    after_many |= operand.may_be_many;
     if (operand.may_be_many || operand.is_command) name += "...";
     text += operand.is_needed ? " " + name : " [" + name + "]";
   }
