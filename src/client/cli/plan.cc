@@ -37,7 +37,7 @@ std::optional<std::vector<RequestBody>> requests_of(const std::vector<UpStep>& s
     plan->request.members = planned.members;
     if (!fill_devices(*choice, session, plan->request)) return std::nullopt;
     requests.push_back(
-        {.request = std::move(plan->request), .names_priority = plan->names_priority});
+        {.request = std::move(plan->request), .named = plan->named});
   }
   return requests;
 }

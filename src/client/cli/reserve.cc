@@ -135,7 +135,7 @@ std::variant<wire::LeaseAnswer, ExitOutcome> Reservation::wait(const RequestPlan
                                     .version = BERTH_VERSION};
   QueueWait queue_wait(
       {session_.client(), again, *signals, console_, status},
-      {.request = plan.request, .names_priority = plan.names_priority, .anchor = anchor()});
+      {.request = plan.request, .named = plan.named, .anchor = anchor()});
   const std::variant<QueueWait::Granted, ExitOutcome> granted = queue_wait.wait();
   if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
   Result<wire::LeaseAnswer> lease = queue_wait.granted();

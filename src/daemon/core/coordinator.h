@@ -64,8 +64,8 @@ class Coordinator {
   /// One that decides as this one would from here on. Of what is over it knows nothing.
   Coordinator copy() const;
   /// What the request of this user does not say follows from its tier, and its priority is no
-  /// higher than they may ask for. `names_priority`: it says which it wants.
-  void fill_defaults(Request& request, bool names_priority, UserId user) const;
+  /// higher than they may ask for. `named`: what it says itself.
+  void fill_defaults(Request& request, Named named, UserId user) const;
   /// What a CUDA context costs this user there, or is taken to cost as long as none was measured.
   Bytes context_cost(UserId user, DeviceId device) const;
   /// Grows whenever an answer to fit() may have changed.

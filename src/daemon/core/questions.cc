@@ -3,8 +3,20 @@
 #include <utility>
 
 #include "core/impl.h"
+#include "core/placement.h"
 
 namespace berth::core {
+namespace {
+
+// A whole GPU where no size is said, and turns where they are possible.
+Share shared_as(Share share, const Request& request) {
+  const bool has_size = request.vram > Bytes{};
+  const bool takes_turns = has_size && !request.ttl && device_count(request) == 1;
+  const bool fits = share == Share::kExclusive ? !has_size : share == Share::kBudget || takes_turns;
+  return fits ? share : request.share;
+}
+
+}  // namespace
 
 Coordinator::Coordinator(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
 Coordinator::~Coordinator() = default;
@@ -114,12 +126,13 @@ std::vector<Handle> Coordinator::settling() const {
   return handles;
 }
 
-void Coordinator::fill_defaults(Request& request, bool names_priority, UserId user) const {
+void Coordinator::fill_defaults(Request& request, Named named, UserId user) const {
   const auto& tiers = impl_->settings().tiers;
   const auto found = tiers.find(request.tier);
   const Tier tier = found == tiers.end() ? Tier{} : found->second;
   request.may_yield |= tier.may_yield;
-  if (names_priority) return;
+  if (!named.share && tier.share) request.share = shared_as(*tier.share, request);
+  if (named.priority) return;
   request.priority =
       std::min(tier.priority.value_or(request.priority), impl_->limits_of(user).priority_max);
 }

@@ -32,6 +32,7 @@ struct IdleSettings {
 /// What requests of one kind of work get where they do not say. A name of its operator's choice.
 struct Tier {
   std::optional<Priority> priority;
+  std::optional<Share> share;
   bool may_yield = false;
   // Instead of Settings::idle.
   std::optional<Duration> idle_max;

@@ -93,7 +93,7 @@ class Forecaster {
 
   void begin(std::size_t i) {
     Request request = expected_[i].request;
-    coordinator_.fill_defaults(request, expected_[i].names_priority, expected_[i].user);
+    coordinator_.fill_defaults(request, expected_[i].named, expected_[i].user);
     std::erase_if(request.after, [&](const Predecessor& after) {
       return after.lease.value == 0 || after.lease.value > i;
     });
@@ -177,7 +177,7 @@ class Forecaster {
     const bool full = most > 0 && entry.granted - entry.ended >= most;
     if (entry.id == LeaseId{} || entry.asked == members_of(i) || one_waits || full) return false;
     Request member = expected_[i].request;
-    coordinator_.fill_defaults(member, expected_[i].names_priority, expected_[i].user);
+    coordinator_.fill_defaults(member, expected_[i].named, expected_[i].user);
     member.members = 0;
     member.after.clear();
     member.not_before.reset();

@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "core/settings.h"
+#include "model/bodies.h"
 #include "model/device.h"
 #include "model/facts.h"
 #include "model/request.h"
@@ -32,7 +33,7 @@ struct Expected {
   /// has none.
   Request request;
   UserId user;
-  bool names_priority = true;  // Else it is that of its tier, or the usual one.
+  Named named = {.priority = true, .share = true};
   std::optional<Running> running = {};
   std::uint32_t running_max = 0;  // Of a set: no more members at a time; 0: no bound.
 };

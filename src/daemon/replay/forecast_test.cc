@@ -139,7 +139,7 @@ TEST_F(Forecast, ATierSaysWhatARequestDoesNot) {
   settings.tiers = {{"fast", {.priority = Priority::kHigh}}};
   Expected fast = asks(gib(15), minutes(5));
   fast.request.tier = "fast";
-  fast.names_priority = false;
+  fast.named = {};
   EXPECT_THAT(starts({runs(gib(15), minutes(1)), asks(gib(15), minutes(5)), fast}),
               ElementsAre(Duration{}, minutes(6), minutes(1)));
 }

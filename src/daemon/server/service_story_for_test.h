@@ -88,7 +88,9 @@ class ServiceTest : public ::testing::Test {
         engine_({.core = {.order = Order::kFifo,
                           .reserve = {},
                           .tiers = {{"fast", {.priority = Priority::kHigh}},
-                                    {"night", {.priority = Priority::kLow, .may_yield = true}}},
+                                    {"night", {.priority = Priority::kLow, .may_yield = true}},
+                                    {"turns", {.share = Share::kSlice}},
+                                    {"whole", {.share = Share::kExclusive}}},
                           .limits = {{kLea, {.priority_max = Priority::kLow}}}}},
                 world_, service_) {
     service_.connect(engine_, sent_);

@@ -305,6 +305,21 @@ TEST_F(ServiceTest, ATierSaysWhatTheRequestDoesNot) {
   EXPECT_TRUE(night.may_yield);
 }
 
+TEST_F(ServiceTest, ATierSaysHowAGpuIsSharedWhereTheRequestDoesNot) {
+  const auto share_of = [&](const std::string& body) {
+    return lease(post("/v1/leases", body)).request.share;
+  };
+  EXPECT_EQ(share_of(R"({"vram_bytes":1073741824,"tier":"turns"})"), Share::kSlice);
+  EXPECT_EQ(share_of(R"({"vram_bytes":1073741824,"tier":"turns","share":"budget"})"),
+            Share::kBudget);
+  EXPECT_EQ(share_of(R"({"vram_bytes":1073741824,"tier":"turns","ttl_ms":60000})"), Share::kBudget)
+      << "a reservation takes no turns";
+  EXPECT_EQ(share_of(R"({"vram_bytes":1073741824,"tier":"whole"})"), Share::kBudget)
+      << "it says how much";
+  EXPECT_EQ(share_of(R"({"tier":"whole"})"), Share::kExclusive);
+  EXPECT_EQ(share_of(R"({"vram_bytes":1073741824,"tier":"night"})"), Share::kBudget);
+}
+
 TEST_F(ServiceTest, ATierSetsNoPriorityAboveTheHighestAllowed) {
   const std::string fast = R"({"vram_bytes":1073741824,"tier":"fast"})";
   EXPECT_EQ(lease(post("/v1/leases", fast, kLea)).request.priority, Priority::kLow);
@@ -313,8 +328,9 @@ TEST_F(ServiceTest, ATierSetsNoPriorityAboveTheHighestAllowed) {
 TEST_F(ServiceTest, ATierThatIsNotThereIsRefusedWithThoseThatAre) {
   const HttpAnswer answer = post("/v1/leases", R"({"vram_bytes":1073741824,"tier":"fats"})");
   EXPECT_EQ(code_of(answer), "invalid");
-  EXPECT_THAT(answer.body, HasSubstr("no tier is called 'fats'; there are: fast, night (a "
-                                     "section [tier.NAME]"));
+  EXPECT_THAT(answer.body,
+              HasSubstr("no tier is called 'fats'; there are: fast, night, turns, whole "
+                        "(a section [tier.NAME]"));
 }
 
 TEST_F(ServiceTest, OnlyItsUserOrAnAdminStopsOrReloadsTheDaemon) {

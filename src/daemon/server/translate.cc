@@ -115,7 +115,7 @@ std::variant<RequestBody, ApiError> translate_request(std::string_view body,
   Result<RequestBody> read = wire::decode<RequestBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   Request& request = read->request;
-  how.coordinator.fill_defaults(request, read->names_priority, how.actor.user);
+  how.coordinator.fill_defaults(request, read->named, how.actor.user);
   if (request.share != Share::kExclusive && request.vram == Bytes{}) {
     if (how.default_vram.share == Share::kBudget && !how.default_vram.vram) {
       return wire::error_of(

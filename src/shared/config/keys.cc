@@ -238,6 +238,10 @@ constexpr std::array kKeys = {
         "Of requests with --tier NAME that name no priority. complex, execution and fast are built "
         "in: fast is high.",
         [](Config& c, Name name) -> Slot { return &c.core.tiers[name].priority; }},
+    Key{"tier.*.share",
+        "Of those that say -m and not --share, slice: they take turns; of those that say neither, "
+        "exclusive: a whole GPU.",
+        [](Config& c, Name name) -> Slot { return &c.core.tiers[name].share; }},
     Key{"tier.*.yield", "Whether their memory may be given to urgent requests, as with --yield.",
         [](Config& c, Name name) -> Slot { return &c.core.tiers[name].may_yield; }},
     Key{"tier.*.idle",

@@ -31,7 +31,7 @@ using Slot =
                  Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*, Severity*,
                  std::optional<std::uint32_t>*, std::optional<alerts::Expression>*,
                  std::optional<Bytes>*, std::optional<Duration>*, std::optional<DefaultVram>*,
-                 std::optional<Priority>*, std::optional<IdleAction>*>;
+                 std::optional<Priority>*, std::optional<Share>*, std::optional<IdleAction>*>;
 
 inline constexpr std::uint64_t kNoMax = std::numeric_limits<std::uint64_t>::max();
 

@@ -290,7 +290,7 @@ TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
            {"[users.guest]\nmax_priority = \"top\"", "2:16: users.guest.max_priority: must be"},
            {"[users.\"a b\"]\nleases = 0", "users.\"a b\".leases: must be a number from 1"},
            {"[tier.\"a b\"]\nyield = true", "tier.\"a b\": a tier's name has letters"},
-           {"[tier.a]\nshare = \"slice\"", "tier.a.share: there is no such key"},
+           {"[tier.a]\nshared = \"slice\"", "tier.a.shared: there is no such key"},
            {"[alert.a]\nwhen = \"gpu.mem_used > 10\"",
             "2:8: alert.a.when: column 16: '10' should be a size with its unit"},
            {"[alert.a]\nrepeat = \"1m\"", "2:1: alert.a: has no `when`"},

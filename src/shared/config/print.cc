@@ -52,6 +52,7 @@ std::string example(const Key& key) {
   if (key.path == "gpu.*.reserve") return "\"2GiB\"";
   if (key.path == "users.*.vram") return "\"12GiB\"";
   if (key.path == "users.*.leases") return "2";
+  if (key.path == "tier.*.share") return "\"slice\"";
   if (key.path == "tier.*.yield") return "true";
   if (key.path == "tier.*.idle_action") return "\"ask\"";
   if (key.path == "tier.*.idle") return "\"15m\"";

@@ -31,11 +31,17 @@ inline constexpr std::string_view kRestartsDoc =
     "How often the command was started again, this run included; 0 if absent. What is said for "
     "another run changes nothing.";
 
+/// What a request says of its own will, also where that is the default. The rest is its tier's, or
+/// what is allowed.
+struct Named {
+  bool priority = false;
+  bool share = false;
+};
+
 /// POST /v1/leases and /v1/fit. A budget of 0 bytes means that nothing was said about memory.
 struct RequestBody {
   Request request;
-  /// Else its priority is no wish of anybody, and may be lowered to what is allowed.
-  bool names_priority = false;
+  Named named = {};
   std::optional<Process> anchor;  // What a lease without a command hangs on, beside its ttl.
 };
 constexpr auto fields_of(Is<RequestBody> auto*) {

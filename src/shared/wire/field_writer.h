@@ -3,6 +3,8 @@
 // For the other files of this folder. Any thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,9 +29,9 @@ namespace berth::wire {
 
 /// What is said beside the fields.
 struct Extras {
-  bool simulated = false;       // Of devices.
-  UnixMs now = {};              // Of what goes on.
-  std::string_view named = {};  // A field of a body that is said even at its default.
+  bool simulated = false;                      // Of devices.
+  UnixMs now = {};                             // Of what goes on.
+  std::array<std::string_view, 2> named = {};  // Fields of a body, said even at their default.
 };
 
 template <Sides kSide>
@@ -81,7 +83,7 @@ class FieldWriter {
     constexpr const auto& kField = At::kField;
     if constexpr (kField.is_always_written(side::kBody)) return true;
     return !(kField.place.get(object) == kField.place.get(defaults_of<T>())) ||
-           kField.wire.text() == extras_.named;
+           std::ranges::count(extras_.named, kField.wire.text()) > 0;
   }
 
   template <class At, class T>

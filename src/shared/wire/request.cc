@@ -24,7 +24,8 @@ std::string body_text(const Body& body) {
   const Viewer viewer{.user = {}, .names = nobody};
   Extras extras;
   if constexpr (std::is_same_v<Body, RequestBody>) {
-    if (body.names_priority) extras.named = "priority";
+    if (body.named.priority) extras.named[0] = "priority";
+    if (body.named.share) extras.named[1] = "share";
   }
   JsonWriter out;
   FieldWriter<side::kBody>(out, viewer, extras).object(body);
@@ -43,7 +44,9 @@ Result<AnyBody> read_body(std::string_view text) {
   if constexpr (requires { fault_of(body); }) {
     if (const auto fault = fault_of(body)) root.refuse(fault->field, fault->why);
   }
-  if constexpr (std::is_same_v<Body, RequestBody>) body.names_priority = root.has("priority");
+  if constexpr (std::is_same_v<Body, RequestBody>) {
+    body.named = {.priority = root.has("priority"), .share = root.has("share")};
+  }
   root.done();
   TRY_STATUS(document.status());
   return AnyBody(std::move(body));

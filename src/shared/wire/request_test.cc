@@ -57,10 +57,14 @@ TEST(Request, WithoutFieldsIsAllDefaults) {
 }
 
 TEST(Request, APriorityThatWasNamedIsToldFromTheDefault) {
-  EXPECT_EQ(encode(RequestBody{.names_priority = true}), R"({"priority":"normal"})");
-  EXPECT_TRUE(decode<RequestBody>(R"({"priority":"normal"})")->names_priority);
-  EXPECT_FALSE(decode<RequestBody>("{}")->names_priority);
-  EXPECT_FALSE(decode<RequestBody>(R"({"priority":null})")->names_priority);
+  EXPECT_EQ(encode(RequestBody{.named = {.priority = true}}), R"({"priority":"normal"})");
+  EXPECT_TRUE(decode<RequestBody>(R"({"priority":"normal"})")->named.priority);
+  EXPECT_FALSE(decode<RequestBody>("{}")->named.priority);
+  EXPECT_FALSE(decode<RequestBody>(R"({"priority":null})")->named.priority);
+  const RequestBody beside{.named = {.share = true}};
+  EXPECT_EQ(encode(beside), R"({"share":"budget"})");
+  EXPECT_TRUE(decode<RequestBody>(encode(beside))->named.share);
+  EXPECT_FALSE(decode<RequestBody>("{}")->named.share);
 }
 
 TEST(Request, WaitOfZeroIsSomethingElseThanNoBound) {

@@ -74,7 +74,7 @@ class Outlook {
     if (steps_[i].what == UpStep::What::kIsDone) return;
     Expected one{.request = requests_[i].request,
                  .user = user_,
-                 .names_priority = requests_[i].names_priority};
+                 .named = requests_[i].named};
     one.request.after.clear();
     for (const auto& after : session.after) {
       for (const std::size_t entry : of_session_[after.session]) {

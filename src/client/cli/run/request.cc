@@ -134,7 +134,8 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   TRY(labels, read_labels(options.labels));
   for (auto& [key, value] : labels) request.labels[key] = std::move(value);
   request.priority = options.priority.value_or(request.priority);
-  plan.names_priority = options.priority.has_value();
+  plan.named = {.priority = options.priority.has_value(),
+                .share = options.exclusive || options.share.has_value()};
   request.not_before = options.not_before;
   request.on_oom = options.on_oom.value_or(request.learned ? OnOom::kGrow : OnOom::kFail);
   return plan;

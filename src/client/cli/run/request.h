@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "model/bodies.h"
 #include "model/request.h"
 
 namespace berth::cli {
@@ -45,9 +46,9 @@ struct RequestOptions {
 };
 
 struct RequestPlan {
-  Request request;              // Its devices are yet to be filled in.
-  bool names_priority = false;  // With -p.
-  std::string about_default;    // A sentence, where nothing was said about memory.
+  Request request;            // Its devices are yet to be filled in.
+  Named named = {};           // With -p, and -x or --share.
+  std::string about_default;  // A sentence, where nothing was said about memory.
 };
 
 /// kInvalid: what was asked makes no sense; the sentence names the option and the cure.

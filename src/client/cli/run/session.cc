@@ -284,7 +284,7 @@ ExitOutcome Session::tell_fit() {
   const Result<client::Answer> answer = checked(client_).connection().ask(
       {.route = wire::Route::kFit,
        .body = RequestBody{.request = checked(plan_).request,
-                           .names_priority = checked(plan_).names_priority,
+                           .named = checked(plan_).named,
                            .anchor = {}}});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
@@ -302,7 +302,7 @@ ExitOutcome Session::submit() {
   if (!plan.about_default.empty()) ports_.console.say(plan.about_default);
   Submission submission = checked(options_.submission);
   submission.request = {
-      .request = plan.request, .names_priority = plan.names_priority, .anchor = {}};
+      .request = plan.request, .named = plan.named, .anchor = {}};
   checked(plan_).request.members = static_cast<std::uint32_t>(submission.lines.size());
   QueueWait queue_wait = this->queue_wait();
   const std::variant<LeaseView, ExitOutcome> queued = queue_wait.wait_until_queued();
@@ -318,7 +318,7 @@ QueueWait Session::queue_wait() {
   const RequestPlan& plan = checked(plan_);
   return QueueWait(
       {checked(client_), ports_.client, checked(signals_), ports_.console, ports_.status},
-      {.request = plan.request, .names_priority = plan.names_priority, .anchor = {}});
+      {.request = plan.request, .named = plan.named, .anchor = {}});
 }
 
 ExitOutcome Session::run_in_turn() {
