@@ -245,6 +245,18 @@ jobs_kept() { kill -0 "$(keeper)" 2>/dev/null; }
   [[ ! -e bad ]]
 }
 
+@test "the berth run of a job that is told to end while no daemon runs ends within seconds" {
+  berth submit -q -m 2G -n told -- sleep 1000
+  eventually state_is told held
+  eventually jq -e '.pid != null' <(berth show told --json)
+  local supervisor
+  supervisor=$(of told supervisor_pid)
+  kill_keeper
+  berth daemon stop
+  kill -TERM "$supervisor"
+  patience=20 eventually process_gone "$supervisor"
+}
+
 @test "a job that is requeued starts again, and remains the same" {
   berth submit -q -m 14G --requeue --grace 2s -- bash -c 'echo run >>runs; until [[ -e go ]]; do sleep 0.05; done'
   eventually test -e runs

@@ -294,7 +294,9 @@ std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const Co
   const client::HttpRequest question{
       .route = wire::Route::kExit, .lease = to_text(lease.view.handle), .body = body};
   const os::PosixClock clock;
-  const Instant until = clock.now() + (lease.view.job ? kJobReportWithin : kReportWithin);
+  // Who was told to end does: where the machine stops, no daemon comes back, and all wait for us.
+  const bool is_patient = lease.view.job && end.kind != EndKind::kFinal;
+  const Instant until = clock.now() + (is_patient ? kJobReportWithin : kReportWithin);
   while (true) {
     Result<client::Answer> answer = ask_apart(question);
     const bool nobody_is_there = !answer.ok() && (answer.error().code == Errc::kUnavailable ||
