@@ -12,6 +12,7 @@ documents="ARCHITECTURE.md README.md docs"
 declare -A covers=(
   [adversary]="$programs"
   [others]="$code share tests/cli/lib.bash tests/programs_of_others"
+  [systemd]="$code integrations share tests/cli/lib.bash tests/systemd"
   [neighbours]="$code bench"
   [clang]="$code fuzz tests"
   [asan]="$programs $documents"

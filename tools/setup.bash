@@ -10,6 +10,7 @@ declare -A packages=(
   [test]="bats curl dbus-bin dbus-daemon expect ffmpeg fish git jq less libcap2-bin libgmock-dev
           libgtest-dev librapidcheck-dev musl-tools openssl patch pkgconf procps python3
           python3-jsonschema sqlite3 systemd universal-ctags zsh"
+  [systemd]="debootstrap jq procps"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
   [bench]="jq task-spooler"
@@ -22,6 +23,7 @@ declare -A purpose=(
   [build]="compiler, build tools and libraries"
   [speed]="faster repeated builds and links"
   [test]="test frameworks and what the tests drive programs with"
+  [systemd]="what makes the root of a machine whose systemd runs the units"
   [lint]="formatter and static analysis"
   [clang]="the second compiler, and its fuzzing runtime"
   [bench]="the queue we compare with"
