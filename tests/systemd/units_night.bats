@@ -65,6 +65,25 @@ says() { on systemctl --quiet is-active "$1"; }
   all_is_well
 }
 
+@test "a daemon that hangs is replaced by one that has all leases" {
+  enable_daemon
+  [[ $(on systemctl show --property WatchdogUSec --value berthd.service) == 1min ]]
+  on mkdir -p /run/systemd/system/berthd.service.d
+  on sh -c 'printf "[Service]\nWatchdogSec=2\n" >/run/systemd/system/berthd.service.d/soon.conf'
+  on systemctl daemon-reload
+  on systemctl restart berthd.service
+  ada 'berth reserve 10m -m 14G -n holds' >/dev/null
+  local before
+  before=$(daemon)
+  sleep 5 # It is not ended while it is well.
+  [[ $(daemon) == "$before" ]]
+  on kill -STOP "$before"
+  eventually is_another_daemon "$before"
+  [[ $(on systemctl show --property NRestarts --value berthd.service) == 1 ]]
+  state_is holds held
+  all_is_well
+}
+
 @test "log-out with KillUserProcesses ends jobs and their keeper; the next verb starts another one" {
   enable_daemon
   ada 'berth submit -q -m 14G -n runs -- sleep 1000

@@ -36,6 +36,7 @@
 #include "server/deliver_runner.h"
 #include "server/device_claims.h"
 #include "server/engine.h"
+#include "server/heartbeat.h"
 #include "server/history_recorder.h"
 #include "server/http_server.h"
 #include "server/listening.h"
@@ -312,8 +313,7 @@ void Daemon::run() {
 }
 
 void Daemon::Impl::run() {
-  const char* notify_socket = std::getenv("NOTIFY_SOCKET");
-  const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
+  const NotifySocket notify = NotifySocket::of_environment();
   if (options.ground == DaemonOptions::RunMode::kBackground) leave_terminal(log_path());
   log.info("berthd " BERTH_VERSION " listens at " + paths.socket + ", state in " + paths.state_dir +
            (paths.world == wire::kRealWorld ? "" : ", simulated machine " + paths.world));
@@ -322,6 +322,7 @@ void Daemon::Impl::run() {
     ::close(*options.ready_fd);
   }
   notify.ready("listening at " + paths.socket);
+  const Heartbeat heartbeat(io, notify, Heartbeat::wanted());
   after_each_turn();
   while (!stopping) {
     io.run_one();
@@ -444,8 +445,7 @@ std::string Daemon::Impl::probe_state(core::Now now) const {
 }
 
 Status Daemon::Impl::reload() {
-  const char* notify_socket = std::getenv("NOTIFY_SOCKET");
-  const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
+  const NotifySocket notify = NotifySocket::of_environment();
   notify.reloading();
   Result<config::Loaded> read = read_configuration(env, options.mode);
   notify.ready(read.ok() ? "configuration reloaded"

@@ -18,6 +18,7 @@
 #include "os/processes.h"
 #include "os/users.h"
 #include "server/boot_timer.h"
+#include "server/heartbeat.h"
 #include "server/notify_socket.h"
 #include "server/process_watcher.h"
 #include "server/raw_client_for_test.h"
@@ -203,8 +204,30 @@ TEST(NotifySocket, ManagerHearsWhatBecomesOfTheDaemon) {
   EXPECT_THAT(heard(), StartsWith("RELOADING=1\nMONOTONIC_USEC="));
   notify.stopping();
   EXPECT_EQ(heard(), "STOPPING=1");
+  notify.alive();
+  EXPECT_EQ(heard(), "WATCHDOG=1");
+  boost::asio::io_context io;
+  const Heartbeat heartbeat(io, notify, milliseconds(20));
+  std::string beats;
+  EXPECT_TRUE(run_until(io, [&] { return (beats += heard()) == "WATCHDOG=1WATCHDOG=1"; }));
   NotifySocket("").ready("to nobody");
   NotifySocket("/nowhere/at/all").ready("to nobody");
+}
+
+TEST(Heartbeat, IsWantedByWhoSaysForWhomAndHowOften) {
+  const auto wanted = [](const char* us, const std::string& pid) {
+    ::setenv("WATCHDOG_USEC", us, 1);
+    ::setenv("WATCHDOG_PID", pid.c_str(), 1);
+    const std::optional<Duration> found = Heartbeat::wanted();
+    ::unsetenv("WATCHDOG_USEC");
+    ::unsetenv("WATCHDOG_PID");
+    return found;
+  };
+  const std::string own = std::to_string(::getpid());
+  EXPECT_EQ(wanted("60000000", own), seconds(60));
+  EXPECT_EQ(wanted("60000000", "1"), std::nullopt);
+  for (const char* text : {"", "0", "-1", "5s"}) EXPECT_EQ(wanted(text, own), std::nullopt) << text;
+  EXPECT_EQ(Heartbeat::wanted(), std::nullopt);
 }
 
 }  // namespace

@@ -6,12 +6,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 #include "os/unique_fd.h"
 
 namespace berth::server {
+
+NotifySocket NotifySocket::of_environment() {
+  const char* address = std::getenv("NOTIFY_SOCKET");
+  return NotifySocket(address == nullptr ? "" : address);
+}
 
 void NotifySocket::ready(const std::string& status) const {
   send("READY=1\nSTATUS=" + status);
@@ -27,6 +33,10 @@ void NotifySocket::reloading() const {
 
 void NotifySocket::stopping() const {
   send("STOPPING=1");
+}
+
+void NotifySocket::alive() const {
+  send("WATCHDOG=1");
 }
 
 void NotifySocket::send(const std::string& text) const {

@@ -13,9 +13,13 @@ class NotifySocket {
   /// The socket's path, or '@' and an abstract name; empty: nobody wants to know.
   explicit NotifySocket(std::string address) : address_(std::move(address)) {}
 
+  /// That of the service manager which has started this process.
+  static NotifySocket of_environment();
+
   void ready(const std::string& status) const;
   void reloading() const;
   void stopping() const;
+  void alive() const;
 
  private:
   void send(const std::string& text) const;
