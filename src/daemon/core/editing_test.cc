@@ -121,11 +121,16 @@ TEST_F(Editing, ATimeToStartHoldsItBackAndATimeThatIsPastLetsItGo) {
 }
 
 TEST_F(Editing, AtTheTimeThatWasMovedUpItStarts) {
-  (void)edit(2, {.not_before = UnixMs{story.now.wall.value + 600'000}});
-  (void)edit(2, {.not_before = UnixMs{story.now.wall.value + 60'000}});
   (void)edit(3, {.not_before = UnixMs{story.now.wall.value + 600'000}});
+  (void)edit(2, {.not_before = UnixMs{story.now.wall.value + 600'000}});
   (void)first_ends();
-  EXPECT_THAT(story.pass(minutes(1) + seconds(1)), HasSubstr("grant 2; "));
+  EXPECT_EQ(edit(2, {.not_before = UnixMs{story.now.wall.value + 20'000}}), "waiting 2; ");
+  Instant wakes_at = Instant::never();
+  for (const Effect& effect : story.effects) {
+    if (const auto* wake = std::get_if<WakeAt>(&effect)) wakes_at = wake->at;
+  }
+  EXPECT_LE(wakes_at, story.now.instant + seconds(20));
+  EXPECT_THAT(story.pass(seconds(20)), HasSubstr("grant 2; "));
 }
 
 TEST_F(Editing, WhatIsGrantedIsRefusedWithWhatWouldDo) {
