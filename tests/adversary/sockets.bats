@@ -122,7 +122,7 @@ process = {'pid': os.getpid(), 'start_ticks': start_ticks(os.getpid())}
 bodies = {'claim': process, 'join': process, 'exit': {'code': 0, 'leftovers': [process]},
           'park': {'parked': True}, 'checkpointed': {'number': 1, 'outcome': 'saved'},
           'resize': {'vram_bytes': MIB}, 'renew': {'ttl_ms': 1}, 'progress': {'done': 1},
-          'release': {'kill': True}, 'move': {'devices': [0]}}
+          'edit': {'priority': 'low'}, 'release': {'kill': True}, 'move': {'devices': [0]}}
 tried = 0
 for path, verbs in ask('GET', '/v1/openapi.json')[1]['paths'].items():
     if 'post' not in verbs or '/leases/{' not in path:
