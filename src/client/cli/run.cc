@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/number.h"
 #include "cli/exit_status.h"
 #include "cli/run/run_options.h"
@@ -86,7 +87,7 @@ int run_with(Invocation& invocation, RunOptions run) {
     if (set->resumes && set->lines.empty()) {
       Console(invocation.terminal, Console::Volume::kNormal)
           .say(std::string(run.failed_of ? "none has failed" : "all of them have ended well") +
-               " in set " + to_text(*set->resumes) + ": nothing is submitted");
+               " in set " + to_text(checked(set->resumes)) + ": nothing is submitted");
       return to_status(ExitCode::kOk);
     }
     run.session.submission = Submission{.arguments = invocation.arguments,

@@ -298,11 +298,11 @@ std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const Co
   const bool is_patient = lease.view.job && end.kind != EndKind::kFinal;
   const Instant until = clock.now() + (is_patient ? kJobReportWithin : kReportWithin);
   while (true) {
-    Result<client::Answer> answer = ask_apart(question);
+    const Result<client::Answer> answer = ask_apart(question);
     const bool nobody_is_there = !answer.ok() && (answer.error().code == Errc::kUnavailable ||
                                                   answer.error().code == Errc::kNotFound);
     if (!nobody_is_there || clock.now() >= until || told_to_end()) {
-      const auto after = client::told(std::move(answer), wire::decode_lease);
+      const auto after = client::told(answer, wire::decode_lease);
       return after ? std::optional(after->view) : std::nullopt;
     }
     ::poll(nullptr, 0, kReportEveryMs);
