@@ -14,23 +14,13 @@
 #include "cli/run/options.h"
 #include "cli/run/request.h"
 #include "cli/run/run_options.h"
-#include "cli/run/start_time.h"
 #include "cli/verbs.h"
 #include "jobs/job_folder.h"
-#include "os/clock.h"
 #include "os/paths.h"
 #include "os/program_file.h"
 
 namespace berth::cli {
 namespace {
-
-Setter into_start(std::optional<UnixMs>& start) {
-  return [&start](std::string_view text) -> Status {
-    TRY(when, parse_start_time(text, os::PosixClock().wall()));
-    start = when;
-    return Unit{};
-  };
-}
 
 // All before the command, without the `--` that may stand between them.
 Result<std::vector<std::string>> options_in(std::vector<std::string> words) {

@@ -31,14 +31,6 @@ Setter into_after(RequestOptions& request, Ends ends) {
   };
 }
 
-Setter into_start(RequestOptions& request) {
-  return [&request](std::string_view text) -> Status {
-    TRY(when, parse_start_time(text, os::PosixClock().wall()));
-    request.not_before = when;
-    return Unit{};
-  };
-}
-
 // "pause 10m", "refuse" or "none".
 Setter into_answer(std::optional<MessageRule>& rule) {
   return [&rule](std::string_view text) -> Status {
@@ -90,6 +82,14 @@ std::vector<std::string_view> choices_of(const T& /*value*/) {
 
 }  // namespace
 
+Setter into_start(std::optional<UnixMs>& start) {
+  return [&start](std::string_view text) -> Status {
+    TRY(when, parse_start_time(text, os::PosixClock().wall()));
+    start = when;
+    return Unit{};
+  };
+}
+
 // SIZE, or auto.
 Setter into_vram(RequestOptions& request) {
   return [&request](std::string_view text) -> Status {
@@ -123,7 +123,7 @@ void declare_start(Options& options, RequestOptions& request) {
               "start when this one has ended; may be repeated, as the next two");
   options.add("--after-ok=LEASE", into_after(request, Ends::kOk), "start when it has ended well");
   options.add("--after-fail=LEASE", into_after(request, Ends::kFailed), "start when it has failed");
-  options.add("--at=TIME", into_start(request),
+  options.add("--at=TIME", into_start(request.not_before),
               "do not start before: 18:30, 2026-02-07T18:30, or 90m from now");
 }
 

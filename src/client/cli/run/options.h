@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cli/options.h"
 #include "cli/run/request.h"
@@ -14,6 +15,8 @@ namespace berth::cli {
 void declare_room(Options& options, RequestOptions& request);
 /// -p, --wait, --no-wait
 void declare_turn(Options& options, RequestOptions& request);
+/// Of --at: a moment, or a time from now on.
+Setter into_start(std::optional<UnixMs>& start);
 /// --after, --after-ok, --after-fail, --at
 void declare_start(Options& options, RequestOptions& request);
 /// What is said to messages to the holder of a lease with programs.
