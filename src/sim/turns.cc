@@ -151,7 +151,7 @@ std::string Turns::check_idleness(const Observations& observations, const server
     // turn when something does, a sample at the latest.
     idle_ = {.lease = id, .since = before.lease == id ? before.since : now.instant};
     // The clock on the wall may have been set ahead to when it starts.
-    const Duration patience = lease->request.not_before ? limits::kStartLookedAtEvery
+    const Duration patience = lease->request.not_before ? limits::kStartCheckPeriod
                               : observations.settings.order == Order::kFair ? seconds(10)
                                                                             : Duration{};
     if (now.instant - idle_.since < patience) return {};

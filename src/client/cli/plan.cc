@@ -36,8 +36,7 @@ std::optional<std::vector<RequestBody>> requests_of(const std::vector<UpStep>& s
     plan->request.name = planned.name;
     plan->request.members = planned.members;
     if (!fill_devices(*choice, session, plan->request)) return std::nullopt;
-    requests.push_back(
-        {.request = std::move(plan->request), .named = plan->named});
+    requests.push_back({.request = std::move(plan->request), .named = plan->named});
   }
   return requests;
 }

@@ -22,8 +22,7 @@ class Admission {
 
   std::optional<Refusal> refuse(const Request& request, Actor actor) const;
   /// The same of a request in the queue, that its user or an administrator changes to this.
-  std::optional<Refusal> refuse_edit(const Request& request, const Lease& lease,
-                                     Actor actor) const;
+  std::optional<Refusal> refuse_edit(const Request& request, const Lease& lease, Actor actor) const;
   /// No device here could take it, now or ever.
   std::optional<Refusal> refuse_devices(const Request& request, UserId user) const;
   static Refusal below_a_context(Bytes asked, Bytes least);

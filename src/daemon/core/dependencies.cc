@@ -151,7 +151,7 @@ void Dependencies::note(LeaseId id, const Lease& lease) {
 void Dependencies::note_start(LeaseId id, const Lease& lease) {
   starts_.erase(id);
   const std::optional<Duration> left = until_start(lease);
-  if (left) starts_[id] = core_->now().instant + std::min(*left, limits::kStartLookedAtEvery);
+  if (left) starts_[id] = core_->now().instant + std::min(*left, limits::kStartCheckPeriod);
 }
 
 void Dependencies::forget(LeaseId id) {

@@ -46,7 +46,7 @@ inline constexpr Duration kReconnectWithin = seconds(5);        // After a resta
 inline constexpr Duration kParkedMax = hours(1);                // Then the request is cancelled.
 inline constexpr Duration kKillAfter = seconds(10);             // SIGKILL after SIGTERM.
 inline constexpr Duration kOverBudgetSure = milliseconds(500);  // Before it is believed.
-inline constexpr Duration kStartLookedAtEvery = minutes(1);      // By a clock that may be set.
+inline constexpr Duration kStartCheckPeriod = minutes(1);       // By a clock that may be set.
 inline constexpr Duration kExitReportWithin = seconds(1);       // From a living supervisor.
 inline constexpr Duration kLeftoversWithin =
     milliseconds(250);                                // To say who still uses the device.

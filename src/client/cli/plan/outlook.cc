@@ -72,9 +72,7 @@ class Outlook {
       return;
     }
     if (steps_[i].what == UpStep::What::kIsDone) return;
-    Expected one{.request = requests_[i].request,
-                 .user = user_,
-                 .named = requests_[i].named};
+    Expected one{.request = requests_[i].request, .user = user_, .named = requests_[i].named};
     one.request.after.clear();
     for (const auto& after : session.after) {
       for (const std::size_t entry : of_session_[after.session]) {

@@ -283,9 +283,8 @@ Result<std::vector<DeviceView>> Session::ask_devices() {
 ExitOutcome Session::tell_fit() {
   const Result<client::Answer> answer = checked(client_).connection().ask(
       {.route = wire::Route::kFit,
-       .body = RequestBody{.request = checked(plan_).request,
-                           .named = checked(plan_).named,
-                           .anchor = {}}});
+       .body = RequestBody{
+           .request = checked(plan_).request, .named = checked(plan_).named, .anchor = {}}});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<FitView> fit = wire::decode_fit(answer->body);
@@ -301,8 +300,7 @@ ExitOutcome Session::submit() {
   const RequestPlan& plan = checked(plan_);
   if (!plan.about_default.empty()) ports_.console.say(plan.about_default);
   Submission submission = checked(options_.submission);
-  submission.request = {
-      .request = plan.request, .named = plan.named, .anchor = {}};
+  submission.request = {.request = plan.request, .named = plan.named, .anchor = {}};
   checked(plan_).request.members = static_cast<std::uint32_t>(submission.lines.size());
   QueueWait queue_wait = this->queue_wait();
   const std::variant<LeaseView, ExitOutcome> queued = queue_wait.wait_until_queued();
