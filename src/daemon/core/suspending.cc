@@ -59,6 +59,14 @@ void add_inner_processes(const State& state, LeaseId id, std::vector<Process>& p
   }
 }
 
+// Nothing of it is back yet.
+void charge_return(Attribution& attribution, const SwapNeeds& needs, const Lease& lease) {
+  CHECK(lease.held() != nullptr && lease.held()->suspension);
+  for (std::size_t i = 0; i < lease.held()->parts.size(); ++i) {
+    attribution.may_use(lease.id, lease.held()->parts[i].device, needs.when_back(lease, i));
+  }
+}
+
 }  // namespace
 
 Standing Transfers::standing_of(const Lease& lease) const {
@@ -230,7 +238,7 @@ void Transfers::begin(LeaseId id, Direction direction) {
   known.direction = direction;
   if (!known.is_freezing()) known.stuck.clear();
   // Some of it may be back from now on.
-  if (direction == Direction::kSwapIn) known.swap_out_measured = false;
+  if (direction == Direction::kSwapIn) known.swap_out_measured = known.all_away = false;
   core_->derive_deadline(id);
   core_->emit(std::move(effect));
 }
@@ -269,11 +277,14 @@ bool Transfers::may_resume(LeaseId id) const {
 
 // What it had on a device to which it was sent afterwards comes back there, too, beside what was
 // measured of its parts.
-bool Transfers::is_measured(const Lease& lease) const {
+Away Transfers::away_of(const Lease& lease) const {
   const OfLease& known = known_.at(lease.id);
-  return known.swap_out_measured &&
-         std::ranges::none_of(known.left_elsewhere,
-                              [&](DeviceId device) { return lease.held()->is_on(device); });
+  if (!lease.held()->is_swapped_out() && !known.all_away) return Away::kPartly;
+  const bool is_measured =
+      known.swap_out_measured && std::ranges::none_of(known.left_elsewhere, [&](DeviceId device) {
+        return lease.held()->is_on(device);
+      });
+  return is_measured ? Away::kMeasured : Away::kUnmeasured;
 }
 
 bool Transfers::try_resume(LeaseId id) {
@@ -281,7 +292,6 @@ bool Transfers::try_resume(LeaseId id) {
   CHECK(lease.held()->is_swapped_out());
   if (returns_where_it_was(lease)) return true;
   const bool whole = lease.request.share == Share::kExclusive;
-  const bool measured = is_measured(lease);
   std::vector<Part> parts = lease.held()->parts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
@@ -295,19 +305,21 @@ bool Transfers::try_resume(LeaseId id) {
       // As at a grant: what unmanaged processes use by now is not its, and what they have left is.
       // Where nobody knows what it had, a device that is as empty as it can be has to do.
       const Bytes need =
-          std::min(needs_.to_return(lease, i, measured),
-                   std::max(needs_.before(lease, i), account->grantable_when_empty()));
+          std::min(needs_.to_return(lease, i, away_of(lease)),
+                   std::max(needs_.when_back(lease, i), account->grantable_when_empty()));
       part.budget = room;
       if (others > 0 || most < need || room == Bytes{}) return false;
     } else if (account->exclusive_count > 0 ||
-               std::max(part.budget, needs_.before(lease, i)) > most) {
+               std::max(part.budget, needs_.when_back(lease, i)) > most) {
       return false;
     }
   }
   if (parts != lease.held()->parts) {
     core_->decide(id, LeaseResized{id, lease.request.share, parts});
   }
+  charge_return(*attribution_, needs_, lease);
   core_->decide(id, ResumeBegun{id});
+  known_[id].all_away = true;
   begin_swap_in(id);
   return true;
 }
@@ -317,9 +329,12 @@ void Transfers::swap_in_where_confirmed(const Sample& sample) {
     const Lease& lease = *core_->state().find(id);
     if (lease.held() != nullptr && lease.held()->suspension) {
       if (sample.asked_at < since || of(id).is_freezing()) continue;
-      const bool measured = is_measured(lease);
-      const bool is_back = !measured && is_all_there(lease, sample);
-      if (is_back || needs_.have_room(lease, measured)) {
+      const Away away = away_of(lease);
+      const bool is_back = away != Away::kMeasured && is_all_there(lease, sample);
+      if (is_back || needs_.have_room(lease, away)) {
+        // Of what has stayed this sample may be the first to tell.
+        if (!is_back && away != Away::kPartly) charge_return(*attribution_, needs_, lease);
+        core_->derive(id);
         begin(id, Direction::kSwapIn);
       } else if (!returns_where_it_was(lease)) {
         continue;

@@ -68,6 +68,7 @@ class Transfers {
     std::optional<UserId> migrates_by;  // Who wants that.
     Instant swap_in_begun;
     bool swap_out_measured = false;             // And nobody has tried to bring it back since.
+    bool all_away = false;                      // Of one that is to return; likewise.
     std::vector<DeviceId> left_elsewhere = {};  // Beside its parts it had left these then.
     TurnCost cost;
     // Before these it is not asked again to make room, its turn does not end, it is not brought
@@ -97,7 +98,7 @@ class Transfers {
         resizing_(resizing),
         displaced_(displaced),
         left_alone_(left_alone),
-        needs_(ledger, devices, attribution),
+        needs_(ledger, devices, attribution, confirmations),
         migration_(core, ledger, devices, attribution, needs_) {}
 
   void on(const Suspend& event);
@@ -139,7 +140,7 @@ class Transfers {
   // suspending.cc
   void note_pause(LeaseId id, const PauseBody& terms, UserId by);
   void resume(LeaseId id, std::optional<Token> token);
-  bool is_measured(const Lease& lease) const;
+  Away away_of(const Lease& lease) const;
   bool returns_where_it_was(const Lease& lease);
   void begin_swap_in(LeaseId id);
   void begin(LeaseId id, Direction direction);
