@@ -10,7 +10,7 @@ std::set<LeaseId> Attribution::take(const Sample& sample) {
   for (const LeaseId id : touched) {
     for (auto& [device, use] : known_[id].uses) {
       use.now.reset();
-      use.figure_missing = false;
+      use.figure_missing = use.runs_on = false;
     }
   }
   for (const DeviceSample& device : sample.devices) attribute(device, sample.asked_at, touched);
@@ -46,6 +46,10 @@ void Attribution::attribute(const DeviceSample& device, Instant asked_at,
       attribute(device, process, *lease, sums);
       touched.insert(lease->id);
       membership_->note(process, *lease, asked_at);
+      // After the end of its lease none becomes a member. What the dead have comes free by itself.
+      const bool is_told = granted->command == process.process ||
+                           granted->members.contains(process.process) || !process.alive;
+      known_[lease->id].uses[device.id].runs_on |= !is_told;
       continue;
     }
     others.push_back({.process = process.process,

@@ -28,8 +28,9 @@ struct Use {
   std::optional<Bytes> now;
   Bytes peak;
   bool figure_missing = false;  // The driver lists a process and gives no figure for it.
-  Bytes last;                   // What was known before the figure was missing.
-  Bytes upper_bound;  // The budget before it shrank, until a sample tells what is really used.
+  bool runs_on = false;  // One of its processes is no member: when they are told to end, it is not.
+  Bytes last;            // What was known before the figure was missing.
+  Bytes upper_bound;     // The budget before it shrank, until a sample tells what is really used.
 
   // By the account of the lease's own programs; see Note [Two accounts].
   std::optional<Bytes> ledger;
@@ -83,6 +84,8 @@ class Attribution {
   Bytes used_by_higher(LeaseId id) const;
   std::vector<Peak> peaks(const Lease& lease) const;
   bool is_measured(LeaseId id) const { return measured_.contains(id); }
+  /// Who has memory of it runs on when its programs are told to end.
+  bool runs_on(LeaseId id) const;
   bool is_over_budget(LeaseId id) const { return known_.at(id).over_budget; }
   bool is_full(LeaseId id) const { return known_.at(id).full; }
   const std::vector<UnmanagedProcess>& unmanaged_on(DeviceId device) const;

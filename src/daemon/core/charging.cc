@@ -71,6 +71,10 @@ const Use* Attribution::use(LeaseId id, DeviceId device) const {
   return found == all.end() ? nullptr : &found->second;
 }
 
+bool Attribution::runs_on(LeaseId id) const {
+  return std::ranges::any_of(uses(id), [](const auto& entry) { return entry.second.runs_on; });
+}
+
 Bytes Attribution::used(LeaseId id) const {
   Bytes sum;
   for (const auto& [device, use] : uses(id)) sum += use.now.value_or(Bytes{});

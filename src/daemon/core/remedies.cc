@@ -85,7 +85,9 @@ bool Coordinator::Trial::can_pause(const Lease& lease) const {
 std::optional<Remedy> Coordinator::Trial::remedy_for(Kind kind, const Lease& holder) const {
   Remedy remedy{.kind = kind, .lease = holder.id};
   if (kind == Kind::kEndPrograms) {
-    return holder.is_outlived() ? std::optional(std::move(remedy)) : std::nullopt;
+    // What came after its end was never a member, and would run on.
+    const bool all_end = holder.is_outlived() && !on_.attribution.runs_on(holder.id);
+    return all_end ? std::optional(std::move(remedy)) : std::nullopt;
   }
   const Held* held = holder.held();
   if (held == nullptr || held->revoked) return std::nullopt;

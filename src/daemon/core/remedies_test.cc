@@ -159,6 +159,25 @@ TEST_F(Remedies, EndingTheProgramsOfALeaseThatHasEndedMakesRoom) {
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
 }
 
+// It is charged to the lease, and `berth cancel` does not reach it.
+TEST_F(Remedies, EndingProgramsIsNotProposedWhereOneThatCameAfterTheEndRunsOn) {
+  (void)story.ask(Story::budget(gib(16)));
+  run(1, gib(6));
+  (void)story.ask(Story::budget(gib(12)));
+  (void)story.feed(
+      Release{.token = token(), .actor = admin(), .lease = {1}, .body = {.detach = true}});
+  (void)story.second();
+  EXPECT_TRUE(remedy(2, Kind::kEndPrograms));
+  story.use(50, gib(6));
+  story.hardware[0].processes->back().ancestors = {Story::process(1)};
+  (void)story.second();
+  EXPECT_EQ(story.look().charged, gib(12));
+  EXPECT_FALSE(remedy(2, Kind::kEndPrograms));
+  story.use(50, {});
+  (void)story.second();
+  EXPECT_TRUE(remedy(2, Kind::kEndPrograms));
+}
+
 TEST_F(Remedies, AskingLessIsForTheFirstOfTheQueue) {
   (void)story.ask(Story::budget(gib(10)));
   run(1, gib(10));
