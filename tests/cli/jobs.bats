@@ -142,6 +142,35 @@ jobs_kept() { kill -0 "$(keeper)" 2>/dev/null; }
   [[ $(of 1 result) == ok ]]
 }
 
+@test "a job whose number was told is on the disk: a power cut leaves it in the queue" {
+  blocker
+  eventually state_is 1 held
+  berth submit -q -m 8G -n second -- touch second
+  # What SQLite had not synced is lost: the next daemon, whoever starts it, goes on from the copy.
+  daemon=$(berth daemon status --json | jq .pid)
+  kill -STOP "$daemon"
+  rm "$XDG_STATE_HOME"/berth/*/sim/*/leases.db{,-wal,-shm}
+  kill -KILL "$daemon"
+  eventually process_gone "$daemon"
+  [[ $(of second id) == 2 && $(of second queue_position) == 1 ]]
+  touch go
+  eventually test -e second
+}
+
+@test "where the journal cannot be synced, a job is queued all the same, and its user is warned" {
+  blocker
+  eventually state_is 1 held
+  copy=$(echo "$XDG_STATE_HOME"/berth/*/sim/*/)leases.synced.db
+  rm -f "$copy"
+  mkdir "$copy" # What cannot be replaced by a file.
+  run --separate-stderr berth submit -q -m 8G -n second -- touch second
+  status_is 0
+  [[ $output == 2 ]]
+  [[ $stderr == *"lease 2 is queued, but a power cut could take it: cannot rename "*leases.synced.db* ]]
+  touch go
+  eventually test -e second
+}
+
 @test "what ends while there is no daemon: the next one is told how" {
   local ends='echo $$ >pid.$BERTH_LEASE; until [[ -e go ]]; do sleep 0.02; done; exit 7' daemon
   berth submit -q -m 2G -- bash -c "$ends"

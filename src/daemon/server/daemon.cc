@@ -47,6 +47,7 @@
 #include "server/readable_watch.h"
 #include "server/real_world.h"
 #include "server/service.h"
+#include "server/sync_queue.h"
 #include "store/sqlite_journal.h"
 
 namespace berth::server {
@@ -117,6 +118,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<DeviceClaims> claims;
   std::unique_ptr<BudgetFiles> files;
   std::unique_ptr<CloseWatcher> closes;
+  std::unique_ptr<SyncQueue> syncs;
   std::unique_ptr<HistoryRecorder> history;
   std::unique_ptr<DeliverRunner> deliverer;
   std::unique_ptr<AlertService> alerts;
@@ -126,7 +128,6 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<BootTimer> timer;
   ReadableWatch signal_watch;
-  ReadableWatch journal_watch;
   ReadableWatch history_watch;
 
   wire::UserNames user_names;
@@ -254,10 +255,11 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   mover = std::make_unique<MoverRunner>(io, mover_plan, [this](const core::TransferDone& done) {
     engine->transfer_done(service->now(), done);
   });
+  syncs = std::make_unique<SyncQueue>(io, *journal, journal_descriptor);
   make_listeners();
   make_world();
   service = std::make_unique<Service>(service_settings(), *this, clock,
-                                      Service::Past{history.get(), alerts.get()});
+                                      Service::Asked{history.get(), alerts.get(), syncs.get()});
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);
   timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {
     engine->on_timer(service->now());
@@ -281,9 +283,6 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
                                       wire::encode_hello(service_settings().hello));
   service->connect(*engine, *http);
   signal_watch.listen(io, checked(signals).descriptor(), [this] { signalled(); });
-  if (journal_descriptor) {
-    journal_watch.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
-  }
   if (const auto reports = history->descriptor()) {
     history_watch.listen(io, *reports, [this] { history->hear_reports(); });
   }
@@ -345,6 +344,7 @@ void Daemon::Impl::move_log() {
 
 void Daemon::Impl::after_each_turn() {
   alerts->flush();
+  syncs->flush();
   http->flush();
   files->catch_up();
   timer->set(std::min(

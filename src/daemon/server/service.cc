@@ -26,12 +26,13 @@ using wire::Route;
 
 }  // namespace
 
-Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock, Past past)
+Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock, Asked asked)
     : settings_(std::move(settings)),
       host_(host),
       clock_(clock),
-      history_(past.history),
-      alerts_(past.alerts) {}
+      history_(asked.history),
+      alerts_(asked.alerts),
+      syncs_(asked.syncs) {}
 
 void Service::connect(Engine& engine, Transport& transport) {
   engine_ = &engine;
@@ -179,6 +180,8 @@ std::optional<ApiError> Service::dispatch(ConnectionId connection, Client& clien
     case Route::kDaemonStop:
     case Route::kDaemonReload:
       return manage(connection, client, route.route, request.body);
+    case Route::kDaemonSync:
+      return sync(connection, request.body);
     case Route::kLease:
     case Route::kWhy:
     case Route::kLeaseEvents:
@@ -320,6 +323,18 @@ std::optional<ApiError> Service::about_past(ConnectionId connection, const Clien
                   fail(connection, error_of(busy ? RefusalCode::kBusy : RefusalCode::kNotFound,
                                             body.error().message));
                 });
+  return std::nullopt;
+}
+
+std::optional<ApiError> Service::sync(ConnectionId connection, std::string_view body) {
+  const auto read = wire::decode<NoBody>(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  if (syncs_ == nullptr) return error_of(RefusalCode::kNotFound, "no journal is kept");
+  syncs_->add([this, connection](const Status& synced) {
+    if (!clients_.contains(connection)) return;  // It hung up meanwhile.
+    if (synced.ok()) return succeed(connection, "{}");
+    fail(connection, error_of(RefusalCode::kDiskFull, synced.error().message));
+  });
   return std::nullopt;
 }
 

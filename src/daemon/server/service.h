@@ -22,6 +22,7 @@
 #include "server/history_recorder.h"
 #include "server/pace.h"
 #include "server/ports.h"
+#include "server/sync_queue.h"
 #include "server/translate.h"
 #include "server/transport.h"
 #include "server/views.h"
@@ -70,13 +71,15 @@ class Service final : public ConnectionHandler, public Outbox {
   static constexpr std::size_t kListsMax = 16;             // Kept for that, one of a user,
   static constexpr std::size_t kListMax = std::size_t{4} << 20U;  // of so many bytes.
 
-  /// Who can be asked about the past, and about the rules. Without one, nobody can.
-  struct Past {
+  /// Who can be asked about the past, about the rules, and for a journal on the disk. Without one,
+  /// nobody can.
+  struct Asked {
     HistoryRecorder* history = nullptr;
     AlertService* alerts = nullptr;
+    SyncQueue* syncs = nullptr;
   };
 
-  Service(ServiceSettings settings, Host& host, const os::Clock& clock, Past past);
+  Service(ServiceSettings settings, Host& host, const os::Clock& clock, Asked asked);
   /// Both, before the first connection: they need one another.
   void connect(Engine& engine, Transport& transport);
   void configure(ServiceSettings settings) { settings_ = std::move(settings); }
@@ -150,6 +153,7 @@ class Service final : public ConnectionHandler, public Outbox {
                                            const wire::RouteMatch& route);
   std::optional<wire::ApiError> test_alert(ConnectionId connection, const Client& client,
                                            const wire::RouteMatch& route, std::string_view body);
+  std::optional<wire::ApiError> sync(ConnectionId connection, std::string_view body);
   std::optional<wire::ApiError> not_in_charge(const Client& client, std::string_view of_what) const;
   std::optional<wire::ApiError> manage(ConnectionId connection, const Client& client,
                                        wire::Route route, std::string_view body);
@@ -168,6 +172,7 @@ class Service final : public ConnectionHandler, public Outbox {
   Transport* transport_ = nullptr;
   HistoryRecorder* history_;
   AlertService* alerts_;
+  SyncQueue* syncs_;
 
   std::map<ConnectionId, Client> clients_;
   std::map<UserId, WrittenList> lists_;

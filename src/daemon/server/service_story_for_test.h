@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/copied_journal_for_test.h"
 #include "server/engine_story_for_test.h"
 #include "server/service.h"
 #include "wire/request.h"
@@ -83,7 +85,7 @@ class ServiceTest : public ::testing::Test {
                   .show_all_commands = false,
                   .streams_per_user = 2,
                   .environment = {.socket = "/run/berthd.sock"}},
-                 host_, clock_, {}),
+                 host_, clock_, {.syncs = &syncs_}),
         world_(trace_),
         engine_({.core = {.order = Order::kFifo,
                           .reserve = {},
@@ -154,6 +156,9 @@ class ServiceTest : public ::testing::Test {
 
   ServiceClock clock_;
   FakeHost host_;
+  boost::asio::io_context io_;
+  CopiedJournal journal_;
+  SyncQueue syncs_{io_, journal_, std::nullopt};
   Sent sent_;
   std::vector<std::string> trace_;
   Service service_;

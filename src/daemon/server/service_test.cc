@@ -344,6 +344,33 @@ TEST_F(ServiceTest, OnlyItsUserOrAnAdminStopsOrReloadsTheDaemon) {
   EXPECT_TRUE(host_.stopped);
 }
 
+TEST_F(ServiceTest, WhoAsksForASyncIsAnsweredWhenTheJournalIsOnTheDisk) {
+  const ConnectionId ben = connect(kBen);
+  EXPECT_EQ(ask(ben, "POST", "/v1/daemon/sync").status, 0);
+  syncs_.flush();
+  EXPECT_EQ(sent_.last.status, 0);
+  journal_.progress.done = journal_.written;
+  syncs_.flush();
+  EXPECT_EQ(sent_.last_connection, ben);
+  EXPECT_EQ(sent_.last.status, 200);
+
+  ++journal_.written;
+  EXPECT_EQ(ask(ben, "POST", "/v1/daemon/sync").status, 0);
+  journal_.progress.trouble = Error{Errc::kIo, "cannot write leases.synced.db"};
+  syncs_.flush();
+  EXPECT_EQ(code_of(sent_.last), "disk_full");
+  EXPECT_THAT(sent_.last.body, HasSubstr("cannot write leases.synced.db"));
+}
+
+TEST_F(ServiceTest, SyncOfAConnectionThatIsGoneIsAnsweredToNobody) {
+  const ConnectionId ben = connect(kBen);
+  ask(ben, "POST", "/v1/daemon/sync");
+  service_.closed(ben);
+  journal_.progress.done = journal_.written;
+  syncs_.flush();
+  EXPECT_EQ(sent_.last.status, 0);
+}
+
 TEST_F(ServiceTest, RejectedConfigurationIsToldToTheUserWhoAskedForIt) {
   host_.reloads = false;
   const HttpAnswer answer = post("/v1/daemon/reload");

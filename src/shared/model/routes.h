@@ -30,6 +30,7 @@ enum class Route : std::uint8_t {
   kDaemon,
   kDaemonStop,
   kDaemonReload,
+  kDaemonSync,
   kStatus,
   kDevices,
   kQueue,
@@ -162,6 +163,9 @@ inline constexpr std::array kRoutes = {
         .answers("Nothing"),
     post<NoBody>(Route::kDaemonReload, "/v1/daemon/reload", "Read the configuration again")
         .about("All of it, or, if something is wrong, none. For the daemon's own user and admins.")
+        .answers("Nothing"),
+    post<NoBody>(Route::kDaemonSync, "/v1/daemon/sync", "Wait until the journal is on the disk")
+        .about("Answered when what was confirmed before survives a power cut too. For anybody.")
         .answers("Nothing"),
     get(Route::kStatus, "/v1/status", "Status", "GPUs, leases and queue"),
     get(Route::kDevices, "/v1/devices", "DeviceList", "The GPUs"),

@@ -308,6 +308,12 @@ ExitOutcome Session::submit() {
   const auto& lease = std::get<LeaseView>(queued);
   const Status submitted = cli::submit(checked(client_), ports_.client.env, lease, submission);
   if (!submitted.ok()) return fail(submitted.error());
+  // It may run already; its number is told once it is on the disk.
+  const Status synced = sync_submission(checked(client_), ports_.client.env, lease.id);
+  if (!synced.ok()) {
+    ports_.console.complain("lease " + to_text(lease.id) +
+                            " is queued, but a power cut could take it: " + synced.error().message);
+  }
   print(to_text(lease.id) + "\n");
   return {};
 }

@@ -81,8 +81,17 @@ Status submit(client::Client& client, const os::Environment& env, const LeaseVie
             .request = wire::encode(submission.request)}));
   const Result<LeaseView> kept = client::keep_request(client, queued, kAnswerWithin);
   if (!kept.ok()) return kept.error();
-  TRY_STATUS(wake_keeper(folder));
-  return folder.sync(queued.id);  // It may run already; its number is told once it is on disk.
+  return wake_keeper(folder);
+}
+
+Status sync_submission(const client::Client& client, const os::Environment& env, LeaseId id) {
+  TRY(connection, client.another());
+  TRY_STATUS(connection.begin({.route = wire::Route::kDaemonSync}));
+  TRY(folder, jobs::JobFolder::find(env));
+  TRY_STATUS(folder.sync(id));
+  TRY(answer, connection.finish(kAnswerWithin));
+  if (!answer.ok()) return Error{Errc::kUnavailable, wire::decode_error(answer.body).message};
+  return Unit{};
 }
 
 }  // namespace berth::cli

@@ -44,9 +44,11 @@ struct Submission {
 std::vector<std::string> environment_for_job(const std::vector<std::string>& all,
                                              EnvironmentMode mode);
 
-/// The job is on disk and its request the daemon's when this returns; its requester may end.
+/// The job is its keeper's and its request the daemon's when this returns; its requester may end.
 /// Where it fails the request is withdrawn with its connection.
 Status submit(client::Client& client, const os::Environment& env, const LeaseView& queued,
               const Submission& submission);
+/// Waits until a power cut takes neither.
+Status sync_submission(const client::Client& client, const os::Environment& env, LeaseId id);
 
 }  // namespace berth::cli
