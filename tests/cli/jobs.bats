@@ -157,6 +157,34 @@ jobs_kept() { kill -0 "$(keeper)" 2>/dev/null; }
   eventually test -e second
 }
 
+# systemd_says WORD: how the machine is, to what looks for systemctl.
+systemd_says() {
+  mkdir -p bin
+  printf '#!/bin/sh\n[ "$*" = is-system-running ] && echo "%s"\n' "$1" >bin/systemctl
+  chmod +x bin/systemctl
+}
+
+@test "what its session ends by a shutdown of the machine waits again, if it may be requeued" {
+  local ends='trap "exit 0" TERM; touch run.$BERTH_LEASE.${BERTH_RESTART:-0}; sleep 60 & wait'
+  systemd_says stopping
+  export PATH=$PWD/bin:$PATH
+  berth submit -m 2G --requeue -- bash -c "$ends"
+  berth submit -q -m 2G --retry 3 -- bash -c "$ends"
+  eventually test -e run.1.0
+  eventually test -e run.2.0
+  kill -TERM "$(of 1 supervisor_pid)" "$(of 2 supervisor_pid)"
+  eventually test -e run.1.1
+  eventually state_is 2 ended
+  [[ ! -e run.2.1 ]]
+  run berth logs --attempt 1 1
+  contains "the machine is shut down: lease 1 waits again, and is started again after the next start"
+
+  systemd_says running # It was log-out.
+  kill -TERM "$(of 1 supervisor_pid)"
+  eventually state_is 1 ended
+  [[ ! -e run.1.2 ]]
+}
+
 @test "where the journal cannot be synced, a job is queued all the same, and its user is warned" {
   blocker
   eventually state_is 1 held

@@ -9,6 +9,7 @@ daemon() { on systemctl show --property MainPID --value berthd.service; }
 is_another_daemon() { [[ $(daemon) != "$1" && $(daemon) != 0 ]]; }
 all_is_well() { [[ -z $(on systemctl --failed --plain --no-legend) ]]; }
 is_over() { [[ $(of "$1" state) == ended ]]; }
+has_begun() { [[ $(of "$1" pid) != null ]]; }
 says() { on systemctl --quiet is-active "$1"; }
 
 @test "the socket starts the daemon for the first who asks, and again after it was stopped" {
@@ -145,6 +146,27 @@ reboots_with() {
   on systemctl enable --quiet --now berth-keeper@ada
   [[ $(ada 'berth doctor --json' | jq -r '.items[] | select(.check == "log_out").level') == ok ]]
   reboots_with berth-keeper@ada.service
+}
+
+@test "jobs of a session that ends with the machine wait again, if they may, and others are over" {
+  enable_daemon
+  ada 'berth submit -q -m 4G --requeue -n again -- sleep 1000
+       berth submit -q -m 4G -n once -- sleep 1000
+       touch /srv/sim/submitted
+       sleep 1000' 3>&- &
+  eventually test -e "$machine/upper/srv/sim/submitted"
+  eventually has_begun again
+  eventually has_begun once
+  halt
+  boot
+  is_over once
+  [[ $(of once result) == killed || $(of once result) == lost ]]
+  state_is again waiting
+  [[ $(of again restarts) == 1 ]]
+  ada 'berth ps
+       until [[ $(berth show again --json | jq .pid) != null ]]; do sleep 0.05; done
+       berth cancel again'
+  eventually is_over again
 }
 
 @test "jobs go on while their keeper is restarted" {

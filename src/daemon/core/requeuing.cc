@@ -34,16 +34,20 @@ std::optional<Retry> Requeuing::retry_of(const Lease& lease) const {
   const Held* was = lease.granted();
   if (was == nullptr || !was->command_ended || !was->exit || was->requeue) return std::nullopt;
   const bool failed = was->exit->signal != 0 || was->exit->code != 0;
-  const bool is_final = lease.retries.kind == EndKind::kFinal;
+  const EndKind kind = lease.retries.kind;
   const bool is_released = lease.releasing() != nullptr && lease.releasing()->by;
   const bool has_starter = lease.job || lease.supervisor;
-  if (!failed || is_final || is_released || !has_starter) return std::nullopt;
+  if (kind == EndKind::kFinal || is_released || !has_starter) return std::nullopt;
+  const UnixMs now = core_->now().wall;
+  // Whatever its command said of the signal.
+  const bool goes_on = lease.job && lease.request.requeue_grace && !was->revoked;
+  if (kind == EndKind::kShutdown) return goes_on ? std::optional(Retry{now}) : std::nullopt;
+  if (!failed) return std::nullopt;
   const bool used_too_much = was->revoked && was->revoked->result == EndResult::kOverBudget;
   if (was->revoked && !used_too_much) return std::nullopt;
-  const UnixMs now = core_->now().wall;
-  const bool ran_out = used_too_much || lease.retries.kind == EndKind::kOutOfMemory;
+  const bool ran_out = used_too_much || kind == EndKind::kOutOfMemory;
   if (ran_out && lease.request.on_oom == OnOom::kGrow && !lease.retries.grown) {
-    if (const std::optional<Bytes> more = admission_->grown(lease)) return Retry{now, *more};
+    if (const std::optional<Bytes> more = admission_->grown(lease)) return Retry{now, more};
   }
   if (used_too_much || lease.retries.left == 0) return std::nullopt;
   const Duration delay = retry_delay(lease.request, lease.retries.left);

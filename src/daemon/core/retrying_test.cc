@@ -129,6 +129,41 @@ TEST_F(Retrying, WhatASignalKillsIsStartedAgainAndWhatEndsWellIsNot) {
   EXPECT_EQ(view().result, EndResult::kOk);
 }
 
+TEST_F(Retrying, WhatEndsWithTheMachineIsStartedAgainIfItMayBeRequeued) {
+  Request request = S::budget(gib(4));
+  request.requeue_grace = seconds(10);
+  request.retry_max = 2;
+  for (const ExitStatus exit : {ExitStatus{.signal = 15}, ExitStatus{.code = 0}}) {
+    submit(request);
+    const std::uint64_t id = story.handles;
+    EXPECT_THAT(ends(id, {.exit = exit, .kind = EndKind::kShutdown}), Not(HasSubstr("end ")));
+    EXPECT_EQ(view(id).state, LeaseState::kWaiting);
+    EXPECT_EQ(view(id).retries->left, 2U);
+    EXPECT_EQ(view(id).retries->failed, std::nullopt);
+    EXPECT_EQ(view(id).request.not_before, story.now.wall);
+    // An end of the next attempt is one like any other.
+    (void)start(id);
+    EXPECT_THAT(ends(id, {}), HasSubstr("end " + std::to_string(id) + "; "));
+    EXPECT_EQ(view(id).result, EndResult::kOk);
+  }
+  EXPECT_EQ(story.records_refused, 0);
+}
+
+TEST_F(Retrying, WhatEndsWithTheMachineIsOverWhereItMayNotBeRequeued) {
+  EXPECT_THAT(fails(1, EndKind::kShutdown), HasSubstr("end 1; "));
+  Request request = S::budget(gib(4));
+  request.requeue_grace = seconds(10);
+  submit(request);
+  (void)story.feed(Cancel{{9}, {{1000}}, {2}});
+  EXPECT_THAT(fails(2, EndKind::kShutdown), HasSubstr("end 2; "));
+  EXPECT_EQ(view(2).result, EndResult::kCancelled);
+  // One at a terminal ends with that.
+  (void)story.ask(request);
+  (void)story.feed(
+      Claim{{72}, {.user = {1000}, .process = S::process(500)}, {0, 3}, {S::process(3), 0}});
+  EXPECT_THAT(fails(3, EndKind::kShutdown), HasSubstr("end 3; "));
+}
+
 TEST_F(Retrying, WhatWasToldToEndIsNotStartedAgain) {
   (void)story.feed(Cancel{{9}, {{1000}}, {1}});
   (void)ends(1, {.exit = {.signal = 15}});

@@ -56,12 +56,13 @@ void State::queue_again(Lease& job, Duration waited, Instant at) {
   job.state = waiting;
 }
 
-// What it is given more after it ran out is none of those that it may fail.
+// What it is given more after it ran out is none of those that it may fail, nor is the end of the
+// machine.
 void State::begin_retry(Lease& lease, const Retry& next, const std::optional<ExitStatus>& failed) {
   lease.request.not_before = next.not_before;
   Retries& retries = lease.retries;
+  if (std::exchange(retries.kind, EndKind::kPlain) == EndKind::kShutdown) return;
   retries.failed = failed;
-  retries.kind = EndKind::kPlain;
   if (next.vram) {
     lease.request.vram = *next.vram;
     retries.grown = true;

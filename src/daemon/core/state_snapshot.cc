@@ -120,7 +120,8 @@ LeaseView survivor_view(const Lease& lease) {
   view.restarts = lease.restarts;
   view.job = lease.job;
   view.set = lease.set;
-  const bool may_come_again = lease.request.retry_max > 0 || lease.request.on_oom != OnOom::kFail;
+  const bool may_come_again = lease.request.retry_max > 0 || lease.request.on_oom != OnOom::kFail ||
+                              lease.retries.kind == EndKind::kShutdown;
   if (may_come_again) view.retries = lease.retries;
   view.messages = lease.messages.all();
   view.flags.message = !lease.messages.unanswered().empty();

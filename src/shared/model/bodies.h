@@ -90,7 +90,8 @@ constexpr auto fields_of(Is<ExitBody> auto*) {
                 field("restarts", &ExitBody::restarts, kRestartsDoc),
                 field("kind", &ExitBody::kind,
                       "out_of_memory: its budget had refused it memory. final: it was not started, "
-                      "or its user has ended it, and it is not started again. Default: plain."));
+                      "or its user has ended it, and it is not started again. shutdown: it was "
+                      "ended with the machine. Default: plain."));
 }
 
 /// POST …/park

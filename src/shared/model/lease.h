@@ -79,12 +79,15 @@ constexpr auto fields_of(Is<ExitStatus> auto*) {
 }
 
 /// What else is known of the end of a command. kOutOfMemory: its budget had refused it memory.
-/// kFinal: it was not started, or its user has ended it, and it is not started again.
-enum class EndKind : std::uint8_t { kPlain, kOutOfMemory, kFinal };
+/// kFinal: it was not started, or its user has ended it, and it is not started again. kShutdown: it
+/// was ended with the machine, and is started again if it may be requeued.
+enum class EndKind : std::uint8_t { kPlain, kOutOfMemory, kFinal, kShutdown };
 constexpr auto words_of(EndKind) {
   using enum EndKind;
-  return make_words<EndKind>(
-      {{kPlain, "plain"}, {kOutOfMemory, "out_of_memory"}, {kFinal, "final"}});
+  return make_words<EndKind>({{kPlain, "plain"},
+                              {kOutOfMemory, "out_of_memory"},
+                              {kFinal, "final"},
+                              {kShutdown, "shutdown"}});
 }
 
 /// The next attempt of a command that has failed.

@@ -14,6 +14,7 @@
 #include "cli/run/devices.h"
 #include "cli/run/leak.h"
 #include "cli/run/lease_watch.h"
+#include "cli/run/shutdown.h"
 #include "cli/run/words.h"
 #include "cli/supervise/supervisor.h"
 #include "os/clock.h"
@@ -161,13 +162,25 @@ std::optional<ExitOutcome> Runner::run(const wire::LeaseAnswer& lease,
   detached_ = watch.detached();
   if (!watch.stops_all() || revoked_) {
     const bool by_hand = supervised.was_told_to_end() || (terminal_ && is_typed(exit));
-    return ended(lease, {exit, by_hand ? EndKind::kFinal : EndKind::kPlain}, whose);
+    const EndKind kind = !by_hand                   ? EndKind::kPlain
+                         : ends_with_machine(lease) ? EndKind::kShutdown
+                                                    : EndKind::kFinal;
+    return ended(lease, {exit, kind}, whose);
   }
   command_.reset();
   const std::optional<int> signal = supervised.told_to_end();
   if (!signal) return std::nullopt;
   ports_.console.say("left the queue");  // The daemon sees that we have gone.
   return ExitOutcome{.code = 128 + *signal, .signal = *signal};
+}
+
+// Log-out ends it by the same signal, and for good.
+bool Runner::ends_with_machine(const wire::LeaseAnswer& lease) const {
+  const bool may_come_again = lease.view.job && lease.view.request.requeue_grace && !revoked_;
+  if (!may_come_again || !is_machine_stopping()) return false;
+  ports_.console.say("the machine is shut down: lease " + to_text(lease.view.id) +
+                     " waits again, and is started again after the next start");
+  return true;
 }
 
 // Absent: it has failed, and is started again. A job is by its keeper, in another process.
@@ -295,7 +308,8 @@ std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const Co
       .route = wire::Route::kExit, .lease = to_text(lease.view.handle), .body = body};
   const os::PosixClock clock;
   // Who was told to end does: where the machine stops, no daemon comes back, and all wait for us.
-  const bool is_patient = lease.view.job && end.kind != EndKind::kFinal;
+  const bool is_told = end.kind == EndKind::kFinal || end.kind == EndKind::kShutdown;
+  const bool is_patient = lease.view.job && !is_told;
   const Instant until = clock.now() + (is_patient ? kJobReportWithin : kReportWithin);
   while (true) {
     const Result<client::Answer> answer = ask_apart(question);

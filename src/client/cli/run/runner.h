@@ -58,6 +58,7 @@ class Runner {
   std::optional<int> told_to_end() const;
   std::optional<ExitOutcome> ended(const wire::LeaseAnswer& lease, const CommandEnd& end,
                                    Lease whose);
+  bool ends_with_machine(const wire::LeaseAnswer& lease) const;
   ExitOutcome not_started(const wire::LeaseAnswer& lease, int number, Lease whose);
   std::optional<LeaseView> report(const wire::LeaseAnswer& lease, const CommandEnd& end);
   std::optional<Saver> saver_for(const wire::LeaseAnswer& lease,
