@@ -89,6 +89,7 @@ constexpr std::string_view kNotWanted[] = {
     "job_queued_again",
     "command_ended kind out_of_memory",
     "command_ended kind final",
+    "command_ended kind shutdown",
     "message_sent",
     "message_answered",
     "message_answered answer agreed",

@@ -18,6 +18,14 @@ namespace {
 constexpr std::size_t kEffectsUsual = 8;  // They are large to move, and most steps have fewer.
 constexpr int kDeadlinesMax = 8;          // More than a lease has at a time.
 
+// What is known of the end of one that the machine has ended in any case.
+EndResult result_at_last(const Lease& lease) {
+  if (const Releasing* releasing = lease.releasing()) return result_of(*releasing);
+  const Held* held = lease.held();
+  const bool is_told = held != nullptr && (held->exit || held->revoked);
+  return is_told ? result_of(*held) : EndResult::kLost;
+}
+
 template <class Part, class E>
 concept Decides = requires(Part& part, const E& event) { part.on(event); };
 
@@ -280,17 +288,25 @@ void Coordinator::Impl::lose_everything() {
   for (const auto& [id, lease] : state().leases()) all.push_back(id);
   for (const LeaseId id : all) {
     const Lease& lease = *state().find(id);
-    const Held* held = lease.held();
-    const bool waits = lease.waiting() != nullptr;
-    const bool starts_again = held != nullptr && (!held->claimed || lease.request.requeue_grace);
-    if (lease.job && (waits || starts_again)) {
-      const Instant until = waits ? last_at : held->granted.at;
+    const EndResult result = result_at_last(lease);
+    if (starts_after_boot(lease, result)) {
+      const Instant until = lease.waiting() != nullptr ? last_at : lease.granted()->granted.at;
       decide(id, JobQueuedAgain{id, until - lease.queued_at});
       recover(id);
     } else {
-      decide(id, LeaseEnded{id, EndResult::kLost});
+      decide(id, LeaseEnded{id, result});
     }
   }
+}
+
+// What waited, was never taken up, or was on its way back does. What ran does where its user said
+// that it may be started anew, and nobody has told that it is over.
+bool Coordinator::Impl::starts_after_boot(const Lease& lease, EndResult result) const {
+  if (!lease.job) return false;
+  const Held* was = lease.granted();
+  const bool has_begun = was != nullptr && (was->claimed || lease.releasing() != nullptr);
+  const bool may_begin_anew = lease.request.requeue_grace && result == EndResult::kLost;
+  return !has_begun || may_begin_anew || requeuing.comes_back(lease);
 }
 
 void Coordinator::Impl::recover(LeaseId id) {

@@ -110,6 +110,7 @@ struct Coordinator::Impl final : Decider {
   void end_what_never_starts();
   void ask_probe_again(Instant asked_at);
   void lose_everything();
+  bool starts_after_boot(const Lease& lease, EndResult result) const;
   void recover(LeaseId id);
 };
 

@@ -195,6 +195,66 @@ TEST_F(Jobs, AfterARebootWhatMayBeRequeuedIsStartedAgain) {
   EXPECT_EQ(start(2, 501), "held 2; ");
 }
 
+/// Lease 2 runs, and may be requeued.
+class EndsWithTheMachine : public Jobs {
+ protected:
+  EndsWithTheMachine() {
+    Request again = S::whole();
+    again.requeue_grace = seconds(10);
+    submit(again);
+    (void)connect(2);
+    (void)first_ends();
+    (void)start(2, 500);
+    story.use(2, gib(1), 0, false);  // The driver frees that later.
+  }
+  void ends(ExitBody body) {
+    (void)story.feed(ReportExit{{73}, {{1000}}, {0, 2}, body});
+    (void)story.feed(ProcessEnded{S::process(2)});
+  }
+  LeaseView after_reboot() {
+    (void)story.sample();
+    EXPECT_EQ(view(2).state, LeaseState::kReleasing);
+    story.use(2, {});
+    story.now.instant = Instant{} + seconds(30);
+    story.restart({.order = Order::kFifo}, false);
+    EXPECT_EQ(story.records_refused, 0);
+    return view(2);
+  }
+};
+
+TEST_F(EndsWithTheMachine, OneWhoseEndNobodyHasToldIsStartedAgain) {
+  (void)story.feed(ProcessEnded{S::process(2)});
+  const LeaseView after = after_reboot();
+  EXPECT_EQ(after.state, LeaseState::kWaiting);
+  EXPECT_EQ(after.restarts, 1U);
+}
+
+TEST_F(EndsWithTheMachine, OneThatAShutdownHasEndedIsStartedAgain) {
+  ends({.exit = {.signal = 15}, .kind = EndKind::kShutdown});
+  EXPECT_EQ(after_reboot().state, LeaseState::kWaiting);
+  (void)story.sample();
+  EXPECT_EQ(connect(2, {.restarts = 1}), "held 2; ");
+  restarts_ = 1;
+  (void)start(2, 501);
+  (void)story.feed(ReportExit{{74}, {{1000}}, {0, 2}, {.exit = {.signal = 15}, .restarts = 1}});
+  EXPECT_THAT(story.feed(ProcessEnded{S::process(2)}) + story.sample(),
+              testing::HasSubstr("end 2; "))
+      << "that is forgotten then";
+}
+
+TEST_F(EndsWithTheMachine, OneThatHasEndedKeepsItsResult) {
+  ends({.exit = {.code = 0}});
+  const LeaseView after = after_reboot();
+  EXPECT_EQ(after.state, LeaseState::kEnded);
+  EXPECT_EQ(after.result, EndResult::kOk);
+}
+
+TEST_F(EndsWithTheMachine, OneThatWasCancelledStaysSo) {
+  (void)story.feed(Cancel{{9}, {{1000}}, {2}});
+  (void)story.feed(ProcessEnded{S::process(2)});
+  EXPECT_EQ(after_reboot().result, EndResult::kCancelled);
+}
+
 TEST_F(Jobs, WhatHasBegunOrIsReservedBecomesNoJob) {
   EXPECT_EQ(keep(1), "refuse wrong_state; ");
   EXPECT_EQ(story.refusal(), "lease 1 has begun, and only what waits becomes a job");

@@ -41,6 +41,11 @@ EndResult result_of(const Held& held) {
   return held.exit->code == 0 ? EndResult::kOk : EndResult::kFailed;
 }
 
+// Lost is what it is as long as nobody has said how its command ended.
+EndResult result_of(const Releasing& releasing) {
+  return releasing.result == EndResult::kLost ? result_of(releasing.was) : releasing.result;
+}
+
 // How long the one that knows how the command ended may take to say so. One that saves tells of
 // that first; one that stops it to start it again sees that nothing of it is left.
 Duration report_within(const Lease& lease) {
@@ -371,8 +376,7 @@ void Lifecycle::finish_if_free(LeaseId id) {
     breaker_.ended(*lease, result_of(releasing.was));
     return wait_again(id, retry);
   }
-  const EndResult known = result_of(releasing.was);
-  const EndResult result = releasing.result == EndResult::kLost ? known : releasing.result;
+  const EndResult result = result_of(releasing);
   breaker_.ended(*lease, result);
   core_->decide(id, LeaseEnded{id, result, attribution_->peaks(*lease)});
   core_->notify(id, LeaseEvent::kEnded);

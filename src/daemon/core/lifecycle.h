@@ -25,6 +25,8 @@ namespace berth::core {
 
 /// As what is known of its command says.
 EndResult result_of(const Held& held);
+/// Of one that is being released.
+EndResult result_of(const Releasing& releasing);
 /// Of one that is being released: so long the one that knows how its command ended may take to say
 /// so.
 Duration report_within(const Lease& lease);

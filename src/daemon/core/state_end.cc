@@ -44,10 +44,9 @@ void State::learn(const Lease& lease, const LeaseEnded& fact) {
 void State::queue_again(Lease& job, Duration waited, Instant at) {
   Waiting waiting;
   if (const Waiting* before = job.waiting()) waiting.hold = before->hold;
-  if (const Held* held = job.held()) {
-    charge_share(job, at, -1);
-    if (held->claimed) ++job.restarts;
-  }
+  if (job.held() != nullptr) charge_share(job, at, -1);
+  if (const Held* was = job.granted(); was != nullptr && was->claimed) ++job.restarts;
+  job.retries.kind = EndKind::kPlain;
   job.checkpoint_asked.reset();
   job.messages = {};
   job.waited_before = job.waited_before + waited;

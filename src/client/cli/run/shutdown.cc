@@ -14,12 +14,14 @@
 #include "base/units.h"
 #include "os/child.h"
 #include "os/clock.h"
+#include "os/files.h"
 #include "os/unique_fd.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr Duration kToldWithin = seconds(2);
+constexpr const char* kSystemBus = "/run/dbus/system_bus_socket";  // By which systemctl asks.
 
 // Until it ends, or the time is over.
 std::string read_all(const os::UniqueFd& from, Instant until) {
@@ -53,7 +55,9 @@ bool is_machine_stopping() {
   ::kill(*asked, SIGKILL);  // It has said all that it had to say.
   while (::waitpid(*asked, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return said == "stopping\n";
+  // The bus is among the first that are ended.
+  const bool no_answer = said.empty() || said == "unknown\n";
+  return said == "stopping\n" || (no_answer && os::exists(kSystemBus));
 }
 
 }  // namespace berth::cli

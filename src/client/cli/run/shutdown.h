@@ -4,8 +4,9 @@
 
 namespace berth::cli {
 
-/// systemd ends all units, to switch the machine off or to start it anew. False where it is not the
-/// first process, or does not say within two seconds.
+/// systemd ends all units, to switch the machine off or to start it anew. It says so; or nobody
+/// answers within two seconds, because the bus was ended already. False where there is no systemd,
+/// or never was such a bus.
 bool is_machine_stopping();
 
 }  // namespace berth::cli
