@@ -100,7 +100,7 @@ void Lifecycle::on(const ReportExit& event) {
   requeuing_->drop(id, kEndedByItself);
   if (!is_told) core_->decide(id, CommandEnded{id, event.body.exit, event.body.kind});
   // Its `berth run` comes back, to wait for the next attempt.
-  if (!is_told && requeuing_->retry_of(*lease)) presence_->disconnected(id);
+  if (!is_told && requeuing_->comes_back(*lease)) presence_->disconnected(id);
   membership_->set_leftovers(id, event.body.leftovers);
   if (news) command_finished(id);
   finish_if_free(id);
@@ -178,7 +178,7 @@ void Lifecycle::release(LeaseId id, std::optional<UserId> by, ReleaseWay way) {
     finish_if_free(id);
   } else if (way.ends_them) {
     const Held& was = lease->releasing()->was;
-    if (requeuing_->retry_of(*lease)) {
+    if (requeuing_->comes_back(*lease)) {
       core_->decide(id, CommandEnded{id, was.exit, EndKind::kFinal});
     }
     if (!was.revoked && was.has_processes()) {
@@ -376,6 +376,7 @@ void Lifecycle::finish_if_free(LeaseId id) {
     breaker_.ended(*lease, result_of(releasing.was));
     return wait_again(id, retry);
   }
+  if (requeuing_->goes_on_after_boot(*lease)) return wait_again(id);
   const EndResult result = result_of(releasing);
   breaker_.ended(*lease, result);
   core_->decide(id, LeaseEnded{id, result, attribution_->peaks(*lease)});

@@ -33,18 +33,15 @@ std::optional<Refusal> Requeuing::refuse(const Lease& lease) const {
 std::optional<Retry> Requeuing::retry_of(const Lease& lease) const {
   const Held* was = lease.granted();
   if (was == nullptr || !was->command_ended || !was->exit || was->requeue) return std::nullopt;
-  const bool failed = was->exit->signal != 0 || was->exit->code != 0;
   const EndKind kind = lease.retries.kind;
+  const bool failed = was->exit->signal != 0 || was->exit->code != 0;
   const bool is_released = lease.releasing() != nullptr && lease.releasing()->by;
   const bool has_starter = lease.job || lease.supervisor;
-  if (kind == EndKind::kFinal || is_released || !has_starter) return std::nullopt;
-  const UnixMs now = core_->now().wall;
-  // Whatever its command said of the signal.
-  const bool goes_on = lease.job && lease.request.requeue_grace && !was->revoked;
-  if (kind == EndKind::kShutdown) return goes_on ? std::optional(Retry{now}) : std::nullopt;
-  if (!failed) return std::nullopt;
+  const bool is_final = kind == EndKind::kFinal || kind == EndKind::kShutdown;
+  if (!failed || is_final || is_released || !has_starter) return std::nullopt;
   const bool used_too_much = was->revoked && was->revoked->result == EndResult::kOverBudget;
   if (was->revoked && !used_too_much) return std::nullopt;
+  const UnixMs now = core_->now().wall;
   const bool ran_out = used_too_much || kind == EndKind::kOutOfMemory;
   if (ran_out && lease.request.on_oom == OnOom::kGrow && !lease.retries.grown) {
     if (const std::optional<Bytes> more = admission_->grown(lease)) return Retry{now, more};
@@ -54,9 +51,20 @@ std::optional<Retry> Requeuing::retry_of(const Lease& lease) const {
   return Retry{.not_before = {now.value + delay.ns / milliseconds(1).ns}};
 }
 
+// Whatever its command said of the signal.
+bool Requeuing::goes_on_after_boot(const Lease& lease) const {
+  const Held* was = lease.granted();
+  const bool is_shutdown =
+      was != nullptr && was->command_ended && was->exit && lease.retries.kind == EndKind::kShutdown;
+  const bool is_told_to_end =
+      is_shutdown && (was->revoked || (lease.releasing() != nullptr && lease.releasing()->by));
+  return is_shutdown && lease.job && lease.request.requeue_grace && !is_told_to_end;
+}
+
 bool Requeuing::comes_back(const Lease& lease) const {
   const Held* granted = lease.granted();
-  return granted != nullptr && (granted->is_being_stopped() || retry_of(lease));
+  return granted != nullptr &&
+         (granted->is_being_stopped() || goes_on_after_boot(lease) || retry_of(lease));
 }
 
 void Requeuing::on(const AskRequeue& event) {

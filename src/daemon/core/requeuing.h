@@ -43,6 +43,8 @@ class Requeuing {
 
   /// The next attempt of one whose command has failed, if it were begun now. Absent: none follows.
   std::optional<Retry> retry_of(const Lease& lease) const;
+  /// Its command was ended with the machine, and is started again after the next start of that.
+  bool goes_on_after_boot(const Lease& lease) const;
   /// Its `berth run` comes, or is to come, to wait for the next start.
   bool comes_back(const Lease& lease) const;
 

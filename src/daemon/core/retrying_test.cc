@@ -136,11 +136,12 @@ TEST_F(Retrying, WhatEndsWithTheMachineIsStartedAgainIfItMayBeRequeued) {
   for (const ExitStatus exit : {ExitStatus{.signal = 15}, ExitStatus{.code = 0}}) {
     submit(request);
     const std::uint64_t id = story.handles;
-    EXPECT_THAT(ends(id, {.exit = exit, .kind = EndKind::kShutdown}), Not(HasSubstr("end ")));
+    EXPECT_THAT(ends(id, {.exit = exit, .kind = EndKind::kShutdown}),
+                AllOf(HasSubstr("requeue "), Not(HasSubstr("end "))));
     EXPECT_EQ(view(id).state, LeaseState::kWaiting);
     EXPECT_EQ(view(id).retries->left, 2U);
     EXPECT_EQ(view(id).retries->failed, std::nullopt);
-    EXPECT_EQ(view(id).request.not_before, story.now.wall);
+    EXPECT_EQ(view(id).request.not_before, std::nullopt);
     // An end of the next attempt is one like any other.
     (void)start(id);
     EXPECT_THAT(ends(id, {}), HasSubstr("end " + std::to_string(id) + "; "));

@@ -314,7 +314,11 @@ struct State::Applier {
   bool operator()(const LeaseRequeued& fact) const {
     Lease* found = lease(fact.id);
     const Releasing* releasing = in_state<Releasing>(fact.id);
-    if (releasing == nullptr || (!releasing->was.is_being_stopped() && !fact.retry)) return false;
+    if (releasing == nullptr) return false;
+    const bool is_told = fact.retry || releasing->was.is_being_stopped() ||
+                         found->retries.kind == EndKind::kShutdown;
+    if (!is_told) return false;
+    found->retries.kind = EndKind::kPlain;
     if (fact.retry) begin_retry(*found, *fact.retry, releasing->was.exit);
     found->waited_before = found->waited_before + (releasing->was.granted.at - found->queued_at);
     found->queued_at = record.at;

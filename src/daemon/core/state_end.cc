@@ -55,12 +55,10 @@ void State::queue_again(Lease& job, Duration waited, Instant at) {
   job.state = waiting;
 }
 
-// What it is given more after it ran out is none of those that it may fail, nor is the end of the
-// machine.
+// What it is given more after it ran out is none of those that it may fail.
 void State::begin_retry(Lease& lease, const Retry& next, const std::optional<ExitStatus>& failed) {
   lease.request.not_before = next.not_before;
   Retries& retries = lease.retries;
-  if (std::exchange(retries.kind, EndKind::kPlain) == EndKind::kShutdown) return;
   retries.failed = failed;
   if (next.vram) {
     lease.request.vram = *next.vram;

@@ -54,7 +54,8 @@ LeaseView Views::lease(LeaseId id, Now at) const {
   if (const auto since = idle_->since(id)) view.idle_since = wall_at(*since, at);
   if (view.pause && held != nullptr) view.pause->until = pause_end(*held, at);
   if (view.retries) view.retries->next = next_attempt_of(*lease);
-  if (berth::next_attempt_of(view) && lease->waiting() == nullptr) {
+  const bool comes_back = berth::next_attempt_of(view) || requeuing_->goes_on_after_boot(*lease);
+  if (comes_back && lease->waiting() == nullptr) {
     view.requeue = RequeueStep::kStopped;
   }
   view.flags.requeuing = view.requeue.has_value();
