@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan/project.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -16,11 +16,9 @@
 #include "cli/leases.h"
 #include "cli/render/text.h"
 #include "config/problem.h"
-#include "os/child.h"
-#include "os/errors.h"
 #include "os/paths.h"
+#include "os/program_output.h"
 #include "os/programs.h"
-#include "os/unique_fd.h"
 #include "os/users.h"
 
 namespace berth::cli {
@@ -38,38 +36,6 @@ std::string_view option_of(Ends ends) {
       break;
   }
   return "--after=";
-}
-
-// Until it closes its stdout.
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, kNumberMax> part = {};
-  while (true) {
-    const ssize_t length = ::read(fd, part.data(), part.size());
-    if (length < 0 && errno == EINTR) continue;
-    if (length <= 0) return text;
-    if (text.size() < kNumberMax) text.append(part.data(), static_cast<std::size_t>(length));
-  }
-}
-
-struct Ended {
-  int status = 0;
-  std::string output;
-};
-Result<Ended> run_apart(std::vector<std::string> words) {
-  std::array<int, 2> ends = {};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os::system_error("cannot make a pipe", errno);
-  const os::UniqueFd output(ends[0]);
-  os::UniqueFd input(ends[1]);
-  const Result<pid_t> pid = os::spawn({.words = std::move(words), .standard = {0, input.get(), 2}});
-  if (!pid.ok()) return pid.error();
-  input = os::UniqueFd();
-  Ended ended{.output = read_all(output.get())};
-  int status = 0;
-  while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : to_status(ExitCode::kFailed);
-  return ended;
 }
 
 /// Another verb of ours, as if it had been typed.
@@ -163,11 +129,12 @@ Result<Submitted> submit_session(const PlannedSession& session, const std::strin
   }
   words.emplace_back("--");
   words.insert(words.end(), session.command.begin(), session.command.end());
-  TRY(ended, run_apart(std::move(words)));
-  const auto id = parse_number<std::uint64_t>(
-      std::string_view(ended.output).substr(0, ended.output.find('\n')));
-  Submitted submitted{.status = ended.status};
-  if (id && ended.status == to_status(ExitCode::kOk)) submitted.lease = LeaseId{*id};
+  TRY(ended, os::output_of({.words = std::move(words)}, {.bytes_max = kNumberMax}));
+  const auto id =
+      parse_number<std::uint64_t>(std::string_view(ended.text).substr(0, ended.text.find('\n')));
+  Submitted submitted{.status = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status)
+                                                        : to_status(ExitCode::kFailed)};
+  if (id && submitted.status == to_status(ExitCode::kOk)) submitted.lease = LeaseId{*id};
   return submitted;
 }
 
