@@ -133,8 +133,7 @@ std::variant<wire::LeaseAnswer, ExitOutcome> Reservation::wait(const RequestPlan
   const client::ClientOptions again{.env = os::read_environment(),
                                     .autostart = client::Autostart::kIfNeeded,
                                     .version = BERTH_VERSION};
-  QueueWait queue_wait({session_.client(), again, *signals, console_, status},
-                       {.request = plan.request, .named = plan.named, .anchor = anchor()});
+  QueueWait queue_wait({session_.client(), again, *signals, console_, status}, plan.body(anchor()));
   const std::variant<QueueWait::Granted, ExitOutcome> granted = queue_wait.wait();
   if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
   Result<wire::LeaseAnswer> lease = queue_wait.granted();

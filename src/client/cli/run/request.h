@@ -49,6 +49,10 @@ struct RequestPlan {
   Request request;            // Its devices are yet to be filled in.
   Named named = {};           // With -p, and -x or --share.
   std::string about_default;  // A sentence, where nothing was said about memory.
+
+  RequestBody body(std::optional<Process> anchor = {}) const {
+    return {.request = request, .named = named, .anchor = anchor};
+  }
 };
 
 /// kInvalid: what was asked makes no sense; the sentence names the option and the cure.

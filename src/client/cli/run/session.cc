@@ -282,9 +282,7 @@ Result<std::vector<DeviceView>> Session::ask_devices() {
 
 ExitOutcome Session::tell_fit() {
   const Result<client::Answer> answer = checked(client_).connection().ask(
-      {.route = wire::Route::kFit,
-       .body = RequestBody{
-           .request = checked(plan_).request, .named = checked(plan_).named, .anchor = {}}});
+      {.route = wire::Route::kFit, .body = checked(plan_).body()});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<FitView> fit = wire::decode_fit(answer->body);
@@ -300,7 +298,7 @@ ExitOutcome Session::submit() {
   const RequestPlan& plan = checked(plan_);
   if (!plan.about_default.empty()) ports_.console.say(plan.about_default);
   Submission submission = checked(options_.submission);
-  submission.request = {.request = plan.request, .named = plan.named, .anchor = {}};
+  submission.request = plan.body();
   checked(plan_).request.members = static_cast<std::uint32_t>(submission.lines.size());
   QueueWait queue_wait = this->queue_wait();
   const std::variant<LeaseView, ExitOutcome> queued = queue_wait.wait_until_queued();
@@ -322,7 +320,7 @@ QueueWait Session::queue_wait() {
   const RequestPlan& plan = checked(plan_);
   return QueueWait(
       {checked(client_), ports_.client, checked(signals_), ports_.console, ports_.status},
-      {.request = plan.request, .named = plan.named, .anchor = {}});
+      plan.body());
 }
 
 ExitOutcome Session::run_in_turn() {
