@@ -37,6 +37,16 @@ class Jobs : public StoryTest {
     const Actor actor{.user = {1000}, .process = S::process(starter)};
     return story.feed(Claim{{lease}, actor, {0, lease}, {S::process(lease), restarts_}});
   }
+  /// Lease 2 runs, may be requeued, and others wait behind it.
+  void run_second(int others = 0) {
+    Request again = S::whole();
+    again.requeue_grace = seconds(10);
+    submit(again);
+    for (int i = 0; i < others; ++i) submit();
+    (void)connect(2);
+    (void)first_ends();
+    (void)start(2, 500);
+  }
   std::string first_ends() {
     story.use(1, {});
     return story.end(1);
@@ -177,13 +187,7 @@ TEST_F(Jobs, AfterARebootWhatWaitedWaitsOnInItsOrderAndWhatRanIsLost) {
 }
 
 TEST_F(Jobs, AfterARebootWhatMayBeRequeuedIsStartedAgain) {
-  Request again = S::whole();
-  again.requeue_grace = seconds(10);
-  submit(again);
-  submit();
-  (void)connect(2);
-  (void)first_ends();
-  (void)start(2, 500);
+  run_second(1);
   story.now.instant = Instant{} + seconds(30);
   story.restart({.order = Order::kFifo}, false);
   EXPECT_EQ(view(2).state, LeaseState::kWaiting);
@@ -199,12 +203,7 @@ TEST_F(Jobs, AfterARebootWhatMayBeRequeuedIsStartedAgain) {
 class EndsWithTheMachine : public Jobs {
  protected:
   EndsWithTheMachine() {
-    Request again = S::whole();
-    again.requeue_grace = seconds(10);
-    submit(again);
-    (void)connect(2);
-    (void)first_ends();
-    (void)start(2, 500);
+    run_second();
     story.use(2, gib(1), 0, false);  // The driver frees that later.
   }
   void ends(ExitBody body) {
@@ -274,12 +273,7 @@ TEST_F(Jobs, SaidTwiceItIsOne) {
 }
 
 TEST_F(Jobs, RequeuedItStaysInTheQueueAlsoWhereWhoStartedItEnds) {
-  Request again = S::whole();
-  again.requeue_grace = seconds(10);
-  submit(again);
-  (void)connect(2);
-  (void)first_ends();
-  (void)start(2, 500);
+  run_second();
   (void)story.ask(S::whole());
   (void)story.feed(AskRequeue{{80}, {{1000}}, {2}, {}});
   (void)story.feed(BeginRequeue{{81}, {{1000}}, {0, 2}, {}});
