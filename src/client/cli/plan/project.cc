@@ -96,6 +96,7 @@ Result<Project> open_project(const std::string& file) {
 
 Status check_names(const Plan& plan, const std::vector<std::string>& names) {
   std::vector<std::string_view> known;
+  known.reserve(plan.sessions.size());
   for (const PlannedSession& session : plan.sessions) known.push_back(session.name);
   for (const std::string& name : names) {
     if (plan.find(name) != nullptr) continue;
