@@ -128,8 +128,8 @@ TEST_F(AttemptTest, WhatADeadChildHadOfWhichTheSupervisorToldLeavesWithTheLease)
   EXPECT_EQ(attempt.coordinator().devices(now)[0].used, Bytes{});
 }
 
-// It was stopped on its way back to a GPU that is lost: nobody can let it go on before it is there.
-TEST_F(AttemptTest, APauseOnTheWayToALostDeviceEndsWhenThatIsFoundAgain) {
+// Its processes go on in time, though its memory cannot return to a GPU that is lost.
+TEST_F(AttemptTest, APauseOnTheWayToALostDeviceEndsInTime) {
   const Process command = hold(kFirst);
   write(SuspendBegun{kFirst, {gib(2)}});
   devices.move_out(command);

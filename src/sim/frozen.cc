@@ -63,10 +63,6 @@ std::string broken_pause(const Observations& observations, const Attempt& base,
   attempt.wait_until(base.now().instant + late);
   attempt.settle(lease.id);
   if (!is_paused(attempt, lease.id) || is_to_end(attempt, lease.id)) return {};
-  // Who is on the way back goes on when it is there.
-  const ReferenceLease* known = observations.journal.find(lease.id);
-  const bool returns = known != nullptr && known->is_away(ReferenceLease::Away::kSwappingIn);
-  if (returns && base.is_on_lost_device(lease.id)) return {};
   return fmt::format("lease {} is still paused when its pause is over", lease.id.value);
 }
 
