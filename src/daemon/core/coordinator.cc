@@ -16,7 +16,8 @@ namespace berth::core {
 namespace {
 
 constexpr std::size_t kEffectsUsual = 8;  // They are large to move, and most steps have fewer.
-constexpr int kDeadlinesMax = 8;          // More than a lease has at a time.
+constexpr const char* kWentDown = "the machine went down";
+constexpr int kDeadlinesMax = 8;  // More than a lease has at a time.
 
 // What is known of the end of one that the machine has ended in any case.
 EndResult result_at_last(const Lease& lease) {
@@ -291,6 +292,9 @@ void Coordinator::Impl::lose_everything() {
     const EndResult result = result_at_last(lease);
     if (starts_after_boot(lease, result)) {
       const Instant until = lease.waiting() != nullptr ? last_at : lease.granted()->granted.at;
+      if (const auto& save = lease.checkpoints.asked) {
+        decide(id, CheckpointEnded{id, save->number, CheckpointOutcome::kGone, kWentDown});
+      }
       decide(id, JobQueuedAgain{id, until - lease.queued_at});
       recover(id);
     } else {
@@ -320,6 +324,7 @@ void Coordinator::Impl::recover(LeaseId id) {
   } else if (lease.releasing() != nullptr || lease.held()->command_ended) {
     confirmations.await_end(id);
   }
+  if (requeuing.comes_back(lease)) presence.disconnected(id);
   if (const Held* held = lease.granted(); held != nullptr && held->requeue) {
     presence.disconnected(id);
     const bool asked = !held->requeue->kill_at && !lease.checkpoints.asked;

@@ -254,6 +254,22 @@ TEST_F(EndsWithTheMachine, OneThatWasCancelledStaysSo) {
   EXPECT_EQ(after_reboot().result, EndResult::kCancelled);
 }
 
+TEST_F(Jobs, ASaveThatTheMachineEndedIsNotAwaitedAfterItsNextStart) {
+  Request again = S::whole();
+  again.requeue_grace = seconds(10);
+  again.checkpoint = CheckpointWay{.kind = CheckpointKind::kSignal, .grace = seconds(30)};
+  submit(again);
+  (void)connect(2);
+  (void)first_ends();
+  (void)start(2, 500);
+  (void)story.feed(AskCheckpoint{{75}, {{1000}}, {2}});
+  ASSERT_TRUE(view(2).flags.checkpointing);
+  story.now.instant = Instant{} + seconds(30);
+  story.restart({.order = Order::kFifo}, false);
+  EXPECT_EQ(view(2).state, LeaseState::kWaiting);
+  EXPECT_FALSE(view(2).flags.checkpointing);
+}
+
 TEST_F(Jobs, WhatHasBegunOrIsReservedBecomesNoJob) {
   EXPECT_EQ(keep(1), "refuse wrong_state; ");
   EXPECT_EQ(story.refusal(), "lease 1 has begun, and only what waits becomes a job");

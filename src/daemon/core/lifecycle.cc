@@ -98,7 +98,11 @@ void Lifecycle::on(const ReportExit& event) {
   const bool is_told = held->exit.has_value();
   // A `berth run` that has stopped it comes back instead of telling how it ended.
   requeuing_->drop(id, kEndedByItself);
-  if (!is_told) core_->decide(id, CommandEnded{id, event.body.exit, event.body.kind});
+  const ExitBody& told = event.body;
+  if (!is_told) {
+    core_->decide(id,
+                  CommandEnded{id, told.exit, told.kind, requeuing_->decide_retry(*lease, told)});
+  }
   // Its `berth run` comes back, to wait for the next attempt.
   if (!is_told && requeuing_->comes_back(*lease)) presence_->disconnected(id);
   membership_->set_leftovers(id, event.body.leftovers);
@@ -178,9 +182,7 @@ void Lifecycle::release(LeaseId id, std::optional<UserId> by, ReleaseWay way) {
     finish_if_free(id);
   } else if (way.ends_them) {
     const Held& was = lease->releasing()->was;
-    if (requeuing_->comes_back(*lease)) {
-      core_->decide(id, CommandEnded{id, was.exit, EndKind::kFinal});
-    }
+    if (requeuing_->comes_back(*lease)) requeuing_->drop_next_attempt(id);
     if (!was.revoked && was.has_processes()) {
       const Instant kill_at = core_->now().instant + limits::kKillAfter;
       core_->decide(id, LeaseRevoked{id, EndResult::kCancelled, kill_at, by});

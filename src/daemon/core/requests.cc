@@ -210,6 +210,10 @@ void Requests::on(const RequesterGone& event) {
     lifecycle_->end_waiting(event.lease, EndResult::kCancelled, {});
   } else if (lease->granted()->is_being_stopped()) {
     lifecycle_->nobody_starts_it_again(event.lease);
+  } else if (requeuing_->comes_back(*lease)) {
+    if (lease->job) return presence_->disconnected(event.lease);  // Its keeper comes again.
+    requeuing_->drop_next_attempt(event.lease);
+    lifecycle_->finish_if_free(event.lease);
   }
 }
 

@@ -21,7 +21,7 @@ class Requests {
  public:
   Requests(Decider& core, const Ledger& ledger, const Devices& devices, const Admission& admission,
            const Dependencies& dependencies, Presence& presence, const Confirmations& confirmations,
-           const Requeuing& requeuing, Lifecycle& lifecycle, Explainer& explainer)
+           Requeuing& requeuing, Lifecycle& lifecycle, Explainer& explainer)
       : core_(core),
         ledger_(ledger),
         devices_(devices),
@@ -57,7 +57,7 @@ class Requests {
   Ref<const Dependencies> dependencies_;
   Ref<Presence> presence_;
   Ref<const Confirmations> confirmations_;
-  Ref<const Requeuing> requeuing_;
+  Ref<Requeuing> requeuing_;
   Ref<Lifecycle> lifecycle_;
   Ref<Explainer> explainer_;
   std::set<LeaseId> unchecked_;

@@ -29,26 +29,31 @@ std::optional<Refusal> Requeuing::refuse(const Lease& lease) const {
   return std::nullopt;
 }
 
-// One that is told to end does not come again, but where that was for its use of memory.
-std::optional<Retry> Requeuing::retry_of(const Lease& lease) const {
-  const Held* was = lease.granted();
-  if (was == nullptr || !was->command_ended || !was->exit || was->requeue) return std::nullopt;
-  const EndKind kind = lease.retries.kind;
-  const bool failed = was->exit->signal != 0 || was->exit->code != 0;
-  const bool is_released = lease.releasing() != nullptr && lease.releasing()->by;
+// Its `berth run` is told of it and counts on it: what could be granted later changes nothing.
+std::optional<Retry> Requeuing::decide_retry(const Lease& lease, const ExitBody& told) const {
+  const Held& was = *lease.granted();
+  const bool failed = told.exit.signal != 0 || told.exit.code != 0;
   const bool has_starter = lease.job || lease.supervisor;
-  const bool is_final = kind == EndKind::kFinal || kind == EndKind::kShutdown;
-  if (!failed || is_final || is_released || !has_starter) return std::nullopt;
-  const bool used_too_much = was->revoked && was->revoked->result == EndResult::kOverBudget;
-  if (was->revoked && !used_too_much) return std::nullopt;
+  const bool is_final = told.kind == EndKind::kFinal || told.kind == EndKind::kShutdown;
+  if (!failed || is_final || !has_starter) return std::nullopt;
+  const bool used_too_much = was.revoked && was.revoked->result == EndResult::kOverBudget;
   const UnixMs now = core_->now().wall;
-  const bool ran_out = used_too_much || kind == EndKind::kOutOfMemory;
+  const bool ran_out = used_too_much || told.kind == EndKind::kOutOfMemory;
   if (ran_out && lease.request.on_oom == OnOom::kGrow && !lease.retries.grown) {
     if (const std::optional<Bytes> more = admission_->grown(lease)) return Retry{now, more};
   }
   if (used_too_much || lease.retries.left == 0) return std::nullopt;
   const Duration delay = retry_delay(lease.request, lease.retries.left);
   return Retry{.not_before = {now.value + delay.ns / milliseconds(1).ns}};
+}
+
+// One that is told to end does not come again, but where that was for its use of memory.
+std::optional<Retry> Requeuing::retry_of(const Lease& lease) const {
+  const Held* was = lease.granted();
+  if (was == nullptr || was->requeue) return std::nullopt;
+  const bool is_told_to_end = (was->revoked && was->revoked->result != EndResult::kOverBudget) ||
+                              (lease.releasing() != nullptr && lease.releasing()->by);
+  return is_told_to_end ? std::nullopt : lease.retries.next;
 }
 
 // Whatever its command said of the signal.
@@ -65,6 +70,11 @@ bool Requeuing::comes_back(const Lease& lease) const {
   const Held* granted = lease.granted();
   return granted != nullptr &&
          (granted->is_being_stopped() || goes_on_after_boot(lease) || retry_of(lease));
+}
+
+void Requeuing::drop_next_attempt(LeaseId id) {
+  const Held& was = *core_->state().find(id)->granted();
+  core_->decide(id, CommandEnded{id, was.exit, EndKind::kFinal});
 }
 
 void Requeuing::on(const AskRequeue& event) {

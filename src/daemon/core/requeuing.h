@@ -41,12 +41,17 @@ class Requeuing {
   void on(const AskRequeue& event);
   void on(const BeginRequeue& event);
 
-  /// The next attempt of one whose command has failed, if it were begun now. Absent: none follows.
+  /// The next attempt of one whose command has ended so. Absent: none follows.
+  std::optional<Retry> decide_retry(const Lease& lease, const ExitBody& told) const;
+  /// As it was decided, unless it was told to end since.
   std::optional<Retry> retry_of(const Lease& lease) const;
   /// Its command was ended with the machine, and is started again after the next start of that.
   bool goes_on_after_boot(const Lease& lease) const;
   /// Its `berth run` comes, or is to come, to wait for the next start.
   bool comes_back(const Lease& lease) const;
+
+  /// How its command ended is all: nobody waits for a further attempt.
+  void drop_next_attempt(LeaseId id);
 
   std::optional<Refusal> refuse(const Lease& lease) const;
   /// Of a lease that refuse() has nothing against.

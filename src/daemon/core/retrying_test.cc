@@ -246,6 +246,61 @@ TEST_F(Retrying, ADaemonThatComesBackBeforeItsMemoryIsFreeStartsItAgain) {
   (void)story.second();
   EXPECT_EQ(view().state, LeaseState::kWaiting);
   EXPECT_EQ(view().retries->left, 2U);
+  (void)story.pass(minutes(5));
+  EXPECT_EQ(why(1).reason, WhyView::Reason::kNotReconnected) << "nobody is there to take it up";
+}
+
+TEST_F(Retrying, NobodyIsGrantedAnythingWhereTheBerthRunThatCameBackIsGone) {
+  Request request = S::budget(gib(4));
+  request.retry_max = 1;
+  request.retry_after = milliseconds(1);
+  (void)story.ask(request);
+  (void)story.claim(2);
+  story.use(2, gib(2), 0, false);
+  (void)story.feed(ReportExit{{73}, {{1000}}, {0, 2}, {.exit = {.code = 3}}});
+  (void)story.feed(ProcessEnded{S::process(2)});
+  (void)story.feed(Reconnect{{74}, {{1000}}, {0, 2}, {1}});
+  (void)story.feed(RequesterGone{{2}});
+  story.use(2, {});
+  EXPECT_THAT(story.sample() + story.second(), HasSubstr("end 2; "));
+  EXPECT_EQ(view(2).result, EndResult::kFailed);
+}
+
+TEST_F(Retrying, WhatItsLeftoversAreEndedForIsNoReasonToStartItAgain) {
+  Request request = S::budget(gib(1));
+  request.over_budget = OverBudget::kKill;
+  request.on_oom = OnOom::kGrow;
+  submit(request);
+  story.use(50, gib(3));
+  story.hardware[0].processes->back().ancestors = {S::process(2)};
+  (void)story.sample();
+  story.feed(ReportExit{{73}, {{1000}}, {0, 2}, {.exit = {.code = 3}}});
+  (void)story.feed(ProcessEnded{S::process(2)});
+  ASSERT_EQ(next_attempt_of(view(2)), std::nullopt);
+  std::string out;
+  for (int i = 0; i < 40; ++i) out += story.second();
+  ASSERT_THAT(out, HasSubstr("revoke 2; "));
+  story.use(50, {});
+  (void)story.feed(ProcessEnded{S::process(50)});
+  EXPECT_THAT(story.second() + story.second(), HasSubstr("end 2; "));
+}
+
+TEST_F(Retrying, WhatWasSaidOfTheNextAttemptHoldsWhateverIsThereByThen) {
+  Request request = S::budget(gib(4));
+  request.on_oom = OnOom::kGrow;
+  submit(request);
+  story.use(2, gib(1), 0, false);
+  (void)story.feed(
+      ReportExit{{73}, {{1000}}, {0, 2}, {.exit = {.code = 3}, .kind = EndKind::kOutOfMemory}});
+  (void)story.feed(ProcessEnded{S::process(2)});
+  (void)story.sample();
+  ASSERT_EQ(next_attempt_of(view(2))->vram, gib(8));
+  story.restart_from_snapshot();
+  EXPECT_EQ(next_attempt_of(view(2))->vram, gib(8)) << "no device was looked at yet";
+  story.use(2, {});
+  (void)story.second();
+  EXPECT_EQ(view(2).state, LeaseState::kWaiting);
+  EXPECT_EQ(view(2).request.vram, gib(8));
 }
 
 TEST_F(Retrying, ABerthRunComesBackBeforeItsMemoryIsFree) {

@@ -166,7 +166,9 @@ struct State::Applier {
       if (!held->command_ended && held->command) depart(*held, *held->command);
       held->command_ended = true;
       if (fact.exit) held->exit = fact.exit;
-      lease(fact.id)->retries.kind = fact.kind;
+      Retries& retries = lease(fact.id)->retries;
+      retries.kind = fact.kind;
+      retries.next = fact.retry;
       return true;
     }
     // The exit status came after the end: nobody knew the result yet.
@@ -319,6 +321,7 @@ struct State::Applier {
                          found->retries.kind == EndKind::kShutdown;
     if (!is_told) return false;
     found->retries.kind = EndKind::kPlain;
+    found->retries.next.reset();
     if (fact.retry) begin_retry(*found, *fact.retry, releasing->was.exit);
     found->waited_before = found->waited_before + (releasing->was.granted.at - found->queued_at);
     found->queued_at = record.at;

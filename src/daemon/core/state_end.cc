@@ -47,6 +47,7 @@ void State::queue_again(Lease& job, Duration waited, Instant at) {
   if (job.held() != nullptr) charge_share(job, at, -1);
   if (const Held* was = job.granted(); was != nullptr && was->claimed) ++job.restarts;
   job.retries.kind = EndKind::kPlain;
+  job.retries.next.reset();
   job.checkpoint_asked.reset();
   job.messages = {};
   job.waited_before = job.waited_before + waited;

@@ -87,11 +87,13 @@ struct CommandEnded {
   LeaseId id;
   std::optional<ExitStatus> exit;  // Absent: nobody was there to see it.
   EndKind kind = EndKind::kPlain;
+  std::optional<Retry> retry = {};  // As its `berth run` was answered; absent: none follows.
 };
 constexpr auto fields_of(Is<CommandEnded> auto*) {
   return fields({"command_ended", "The command ended; further members may still hold the lease."},
                 field("id", &CommandEnded::id).required(), field("exit", &CommandEnded::exit),
-                field("kind", &CommandEnded::kind).left_out(side::kJournal));
+                field("kind", &CommandEnded::kind).left_out(side::kJournal),
+                field("retry", &CommandEnded::retry).left_out(side::kJournal));
 }
 struct LeaseResized {
   static constexpr bool kTellsGuard = true;

@@ -121,7 +121,8 @@ constexpr auto fields_of(Is<Retries> auto*) {
             "It was started again with more memory, since it had run out of it."),
       kept("kind", &Retries::kind),
       field("failed", &Retries::failed, "How the attempt before ended; null: it is the first."),
-      told("next", &Retries::next, "Its command has failed, and is started again; else null."));
+      field("next", &Retries::next, "Its command has failed, and is started again; else null.")
+          .left_out(side::kJournal));
 }
 
 struct LeaseFlags {

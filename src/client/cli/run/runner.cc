@@ -204,7 +204,9 @@ std::optional<ExitOutcome> Runner::ended(const wire::LeaseAnswer& lease, const C
     }
     const std::string leftovers = after ? leftovers_text(*after) : "";
     if (!leftovers.empty()) ports_.console.say(leftovers);
-    const bool comes_again = after && next_attempt_of(*after);
+    // A daemon that was away when it was told first may have begun it meanwhile.
+    const bool has_begun = after && after->restarts > lease.view.restarts;
+    const bool comes_again = after && (has_begun || next_attempt_of(*after));
     tell_peak(comes_again ? lease.view : after.value_or(lease.view), use);
     tell_leak(lease.view);
     if (comes_again) {
