@@ -117,6 +117,8 @@ class Coverage {
   friend bool operator==(const Coverage&, const Coverage&) = default;
 
  private:
+  friend class CoverageOfSeeds;
+
   std::vector<std::uint64_t> times_;
 };
 
@@ -124,21 +126,26 @@ class Coverage {
 class CoverageOfSeeds {
  public:
   CoverageOfSeeds();
-  void add(const Coverage& coverage);
+  /// Only of machines with jobs everything is wanted.
+  void add(const Coverage& coverage, bool has_jobs);
   /// The first that fewer than one seed in a hundred reached; empty if there is none.
   std::string missed() const;
   void print() const;
+  /// As of a seed that reached all but this.
+  static Coverage all_but(std::string_view name);
   /// How often each fault was dealt, in one line: "NAME TIMES, ...".
   std::string faults_told() const;
 
  private:
+  enum class Wanted : std::uint8_t { kYes, kWithJobs, kNo };
   struct Row {
     std::string name;
-    bool is_wanted = true;
+    Wanted wanted = Wanted::kYes;
     std::uint64_t seeds = 0;
     std::uint64_t times = 0;
   };
   std::uint64_t seeds_ = 0;
+  std::uint64_t with_jobs_ = 0;  // Of those.
   std::vector<Row> rows_;
 };
 

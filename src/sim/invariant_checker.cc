@@ -95,6 +95,7 @@ void InvariantChecker::daemon_starts(const core::Settings& settings, bool same_b
   observations_.last_asked_at = {};
   if (!same_boot) {
     fairness_.rebooted();
+    observations_.journal.rebooted();
     for (auto& [id, known] : observations_.known) known.reconnected_at = {};
   }
   configured(settings);

@@ -30,6 +30,13 @@ LeaseState public_state(const ReferenceLease& lease) {
   CHECK(false);
 }
 
+// Its command has ended in a way after which it may be started again by itself.
+bool may_come_again(const ReferenceLease& lease) {
+  const Request& request = lease.request;
+  return lease.members.command_ended &&
+         (request.retry_max > 0 || request.on_oom == OnOom::kGrow || request.requeue_grace);
+}
+
 }  // namespace
 
 std::string mismatch(const ReferenceLease& said, const LeaseView& view, bool behind) {
@@ -47,7 +54,9 @@ std::string mismatch(const ReferenceLease& said, const LeaseView& view, bool beh
   if (said.place.on_hold != view.flags.on_hold) return differ("on hold");
   if (said.pause.frozen != view.flags.frozen) return differ("frozen");
   if (said.save.number.has_value() != view.flags.checkpointing) return differ("the save");
-  if (said.requeue.asked.has_value() != view.flags.requeuing) return differ("the requeue");
+  const bool requeues =
+      said.requeue.asked.has_value() || (view.flags.requeuing && may_come_again(said));
+  if (requeues != view.flags.requeuing) return differ("the requeue");
   if (said.requeue.restarts != view.restarts) return differ("the restarts");
   if (said.members.command != view.command) return differ("the command");
   if (said.members.processes != std::set<Process>(view.members.begin(), view.members.end())) {

@@ -293,7 +293,8 @@ std::string check_end(const Observations& observations, const ReferenceLease& le
                           known.reconnected_at < observations.daemon_since &&
                           observations.daemon_since + limits::kReconnectWithin <= now.instant;
       const bool dead = lease.supervisor && !observations.processes.alive(*lease.supervisor);
-      if (known.requester_gone || waited || absent || dead) return {};
+      const bool alone = known.requester_gone || absent || dead;
+      if (waited || (alone && !lease.kept)) return {};
       if (result == EndResult::kRefused && never_fits(observations, lease.request)) return {};
       return because("its client still waits");
     }
@@ -319,8 +320,9 @@ std::string check_end_on_the_way(const Observations& observations, const Referen
   const auto comes = [&](const Process& process) {
     return observations.processes.alive(process) && observations.devices.is_swapped_out(process);
   };
-  const auto& [command, command_ended, ended_at, processes, ever] = lease.members;
-  if (!std::ranges::any_of(processes, comes) && !(command && comes(*command))) return {};
+  const ReferenceLease::Members& members = lease.members;
+  const bool command_comes = members.command && comes(*members.command);
+  if (!std::ranges::any_of(members.processes, comes) && !command_comes) return {};
   return fmt::format("lease {} ended while its memory is on the way back: <{}>", lease.id.value,
                      lease.describe());
 }

@@ -123,6 +123,23 @@ Ladder draw_ladder(Random& random, Cause cause) {
   return ladder;
 }
 
+// A job, or something like it; what fails is started again soon. By the clock on the wall: where
+// that is set back it might never be.
+void draw_job(Random& random, const Plan& plan, SessionPlan& session) {
+  Request& request = session.request;
+  if (request.ttl) return;
+  const bool may_be_retried = plan.rate(Fault::kWallJump) == 0;
+  if (may_be_retried && random.chance(300)) {
+    request.retry_max = 1 + static_cast<std::uint32_t>(random.below(3));
+    request.retry_after = random.spread(milliseconds(1), seconds(2));
+  }
+  if (may_be_retried && random.chance(200)) request.on_oom = OnOom::kGrow;
+  if (!random.chance(400)) return;
+  session.job.is_one = true;
+  session.client.never_claims = false;
+  if (request.requeue_grace) session.job.shutdown_per_mille = 300;
+}
+
 }  // namespace
 
 core::Settings draw_settings(Random& random, const std::vector<Device>& devices) {
@@ -261,6 +278,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
   session.edits_start = plan.rate(Fault::kWallJump) == 0;
   session.request.may_yield = !session.request.ttl && random.chance(300);
   if (random.chance(plan.slices_per_mille)) runs_in_turns(random, plan, session);
+  if (plan.jobs) draw_job(random, plan, session);
   return session;
 }
 

@@ -31,6 +31,7 @@ struct Plan {
   std::uint32_t slices_per_mille = 0;  // Of those that ask for memory of one device.
   bool fresh_names = false;            // One of the users works under another name each time.
   bool edits = false;                  // Requests are changed while they wait.
+  bool jobs = false;                   // Some are jobs, and some are started again when they fail.
 
   std::uint32_t rate(Fault fault) const { return per_mille[static_cast<std::size_t>(fault)]; }
 };
@@ -71,8 +72,15 @@ struct SessionPlan {
     Duration lasts;  // What is asked for.
   };
 
+  /// Of what its requester leaves to a keeper.
+  struct Job {
+    bool is_one = false;
+    std::uint32_t shutdown_per_mille = 0;  // Of its ends that are told to be with the machine.
+  };
+
   UserId user;
   Request request;
+  Job job;
   Client client;
   Command command;
   Reservation reservation;

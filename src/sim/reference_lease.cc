@@ -23,10 +23,6 @@ void ReferenceLease::Absence::put_on(const std::vector<DeviceId>& devices,
   migrated = true;
 }
 
-Instant ReferenceLease::queued_at() const {
-  return std::max(times.of<RequestQueued>(), times.of<LeaseRequeued>());
-}
-
 Instant ReferenceLease::stands_since() const {
   return std::max(times.of<LeaseSuspended>(), times.of<LeaseThawed>());
 }

@@ -78,14 +78,17 @@ ReferenceLease restored(const LeaseRestored& fact) {
       .handle = view.handle,
       .user = view.user,
       .supervisor = view.supervisor,
+      .kept = view.job,
       .request = view.request,
       .place = {.parked = view.flags.parked,
                 .on_hold = view.flags.on_hold,
+                .sequence = fact.queued_sequence,
                 .passed_others = fact.passed_others,
                 .passed_since = fact.passed_since},
       .parts = {},
       .members = {.command = view.command,
                   .command_ended = fact.command_ended,
+                  .is_shutdown = view.retries && view.retries->kind == EndKind::kShutdown,
                   .processes = {view.members.begin(), view.members.end()}},
       .kill_at = fact.kill_at,
       .expires = fact.expires,
@@ -121,6 +124,10 @@ void remember(const ReferenceLease& before, const LeaseRestored& fact, Reference
   lease.absence.undone_at = before.absence.undone_at;
 }
 
+template <class Kind>
+constexpr bool kQueuesAgain =
+    std::is_same_v<Kind, LeaseRequeued> || std::is_same_v<Kind, JobQueuedAgain>;
+
 }  // namespace
 
 // `follows` for each kind of record of a lease: false where it cannot. What none says anything
@@ -144,6 +151,7 @@ struct ReferenceModel::Applier {
     lease.user = fact.user;
     lease.supervisor = fact.supervisor;
     lease.request = fact.request;
+    lease.place.sequence = record.sequence;
     lease.times.note<RequestQueued>(record.at);
     return true;
   }
@@ -158,6 +166,7 @@ struct ReferenceModel::Applier {
       if (!follows(lease, fact)) return false;
     }
     lease.times.note<Kind>(record.at);
+    if constexpr (kQueuesAgain<Kind>) lease.times.note<RequestQueued>(record.at);
     if constexpr (std::is_same_v<Kind, LeaseEnded>) self.leases_.erase(found);
     return true;
   }
@@ -186,19 +195,22 @@ struct ReferenceModel::Applier {
     lease.request = edited(lease.request, fact.edit);
     return fact.edit != RequestEdit{};
   }
-  template <class Kind>
-    requires kIsOneOf<Kind, RequestKept, MessageSent, MessageAnswered>
-  static bool follows(ReferenceLease&, const Kind&) {
-    return true;
+  static bool follows(ReferenceLease& lease, const RequestKept&) {
+    lease.supervisor.reset();
+    return !std::exchange(lease.kept, true) && !lease.request.ttl && !lease.members.command;
   }
   static bool follows(ReferenceLease& lease, const JobQueuedAgain&) {
-    lease.state = State::kWaiting;
-    lease.parts.clear();
-    lease.place = {.parked = false,
-                   .on_hold = lease.place.on_hold,
-                   .passed_others = false,
-                   .passed_since = {}};
-    lease.members = {};
+    const std::uint32_t begun = lease.members.command ? 1 : 0;
+    if (!lease.kept) return false;
+    lease = {.id = lease.id,
+             .handle = lease.handle,
+             .user = lease.user,
+             .kept = true,
+             .request = std::move(lease.request),
+             .place = {.on_hold = lease.place.on_hold, .sequence = lease.place.sequence},
+             .save = lease.save,
+             .requeue = {.restarts = lease.requeue.restarts + begun},
+             .measures = std::move(lease.measures)};
     return true;
   }
   static bool follows(ReferenceLease& lease, const LeaseGranted& fact) {
@@ -211,14 +223,14 @@ struct ReferenceModel::Applier {
     lease.expires.reset();
     lease.state = State::kWaiting;
     lease.parts.clear();
-    lease.place = {
-        .parked = fact.parked, .on_hold = false, .passed_others = false, .passed_since = {}};
+    lease.place = {.parked = fact.parked, .sequence = lease.place.sequence};
     // A reservation is claimed with its grant, and lapses with it if that could not be written.
     return !lease.members.command;
   }
   static bool follows(ReferenceLease& lease, const LeaseClaimed& fact) {
     lease.state = State::kClaimed;
     lease.members.command = fact.command;
+    if (lease.kept) lease.supervisor = fact.supervisor;
     if (fact.command) lease.members.ever.insert(*fact.command);
     return true;
   }
@@ -231,7 +243,8 @@ struct ReferenceModel::Applier {
     if (lease.members.command_ended && lease.holds()) lease.members.ended_at = record.at;
     return lease.members.processes.erase(fact.process) > 0;
   }
-  bool follows(ReferenceLease& lease, const CommandEnded&) const {
+  bool follows(ReferenceLease& lease, const CommandEnded& fact) const {
+    lease.members.is_shutdown = fact.kind == EndKind::kShutdown;
     if (!std::exchange(lease.members.command_ended, true) && lease.holds()) {
       lease.members.ended_at = record.at;
     }
@@ -361,15 +374,23 @@ struct ReferenceModel::Applier {
     lease.requeue.stop_at.reset();
     return std::exchange(lease.requeue.asked, std::nullopt).has_value();
   }
-  static bool follows(ReferenceLease& lease, const LeaseRequeued& fact) {
-    const bool is_told = lease.requeue.stop_at || fact.retry;
-    const bool may = is_told && !lease.save.number && lease.members.command_ended &&
-                     lease.members.processes.empty();
+  bool follows(ReferenceLease& lease, const LeaseRequeued& fact) const {
+    const bool is_told = lease.requeue.stop_at || fact.retry || lease.members.is_shutdown;
+    // What its command has left may live on, where its user said that it is of no concern.
+    const bool is_left = lease.members.processes.empty() ||
+                         (!lease.requeue.stop_at && lease.request.leftovers == Leftovers::kRelease);
+    const bool may = is_told && !lease.save.number && lease.members.command_ended && is_left;
+    if (fact.retry) {
+      lease.request.not_before = fact.retry->not_before;
+      lease.request.vram = fact.retry->vram.value_or(lease.request.vram);
+    }
     ReferenceLease waits{.id = lease.id,
                          .handle = lease.handle,
                          .user = lease.user,
                          .supervisor = lease.supervisor,
+                         .kept = lease.kept,
                          .request = std::move(lease.request),
+                         .place = {.sequence = record.sequence},
                          .save = lease.save,
                          .requeue = {.restarts = lease.requeue.restarts + 1},
                          .measures = std::move(lease.measures)};
@@ -441,6 +462,13 @@ std::string ReferenceModel::replace(const std::vector<Record>& snapshot,
     broken = fmt::format("the snapshot lacks <{}>", lease.describe());
   }
   return broken;
+}
+
+void ReferenceModel::rebooted() {
+  for (auto& [id, lease] : leases_) {
+    lease.times = {};
+    lease.shrunk_at = lease.members.ended_at = lease.absence.undone_at = {};
+  }
 }
 
 const ReferenceLease* ReferenceModel::find(LeaseId id) const {

@@ -59,6 +59,7 @@ struct ReferenceLease {
   struct Place {
     bool parked = false;
     bool on_hold = false;
+    std::uint64_t sequence = 0;  // Of the record by which it was queued, or requeued.
     bool is_set_aside() const { return parked || on_hold; }
     bool passed_others = false;  // With its grant.
     std::optional<Instant> passed_since;
@@ -66,7 +67,8 @@ struct ReferenceLease {
   struct Members {
     std::optional<Process> command;
     bool command_ended = false;
-    Instant ended_at;  // Its command, or the last of its processes after that.
+    bool is_shutdown = false;  // With the machine.
+    Instant ended_at;          // Its command, or the last of its processes after that.
     std::set<Process> processes = {};
     std::set<Process> ever = {};  // All who were members, and its commands.
 
@@ -105,6 +107,7 @@ struct ReferenceLease {
   Handle handle;
   UserId user;
   std::optional<Process> supervisor;
+  bool kept = false;  // A job.
   Request request;
   RecordTimes times;
   Place place;
@@ -123,7 +126,7 @@ struct ReferenceLease {
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   bool is_away(Away where) const { return absence.away == where; }
   bool is_moving() const { return is_away(Away::kSwappingOut) || is_away(Away::kSwappingIn); }
-  Instant queued_at() const;
+  Instant queued_at() const { return times.of<RequestQueued>(); }  // Or when it was queued again.
   Instant granted_at() const { return times.of<LeaseGranted>(); }
   Instant runs_since() const { return std::max(granted_at(), times.of<LeaseResumed>()); }
   Instant stands_since() const;  // It is away, or not frozen any more.
@@ -141,6 +144,8 @@ class ReferenceModel {
   std::string apply(const Record& record, Coverage& coverage);
   /// A snapshot in place of all records so far: empty, or how it differs from what they said.
   std::string replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence);
+  /// The steady clock begins anew: no time that was noted says anything any more.
+  void rebooted();
 
   const std::map<LeaseId, ReferenceLease>& leases() const { return leases_; }
   const ReferenceLease* find(LeaseId id) const;

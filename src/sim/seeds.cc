@@ -28,7 +28,7 @@ class Board {
     ++summary_.seeds;
     summary_.events += outcome.events;
     summary_.uncounted += outcome.broken.empty() && !outcome.counts() ? 1U : 0U;
-    summary_.coverage.add(outcome.coverage);
+    summary_.coverage.add(outcome.coverage, outcome.has_jobs);
     summary_.journals[seed - range_.first] = outcome.journal_hash;
     for (std::size_t i = 0; i < Span::kParts; ++i) {
       summary_.kept[i] = std::max(summary_.kept[i], outcome.kept[i]);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/sanitizers.h"
@@ -89,10 +90,10 @@ TEST(Coverage, WhatFewerThanOneSeedInAHundredReachedIsMissed) {
   for (std::size_t i = 0; i < kWordsOf<Moment>.size(); ++i) all.reached(static_cast<Moment>(i));
   all.wrote(RequestQueued{});
   CoverageOfSeeds seeds;
-  seeds.add(all);
-  for (int i = 0; i < 99; ++i) seeds.add({});
+  seeds.add(all, false);
+  for (int i = 0; i < 99; ++i) seeds.add({}, false);
   EXPECT_EQ(seeds.missed(), "request_passed");
-  seeds.add({});
+  seeds.add({}, false);
   EXPECT_EQ(seeds.missed(), "client hangs up");
 }
 
@@ -103,7 +104,7 @@ TEST(Coverage, EachWordThatARecordCanSayIsToBeWritten) {
   for (std::size_t i = 0; i < kWordsOf<Moment>.size(); ++i) all.reached(static_cast<Moment>(i));
   const auto missed = [&] {
     CoverageOfSeeds seeds;
-    seeds.add(all);
+    seeds.add(all, false);
     return seeds.missed();
   };
   all.wrote(RequestQueued{});
@@ -114,14 +115,31 @@ TEST(Coverage, EachWordThatARecordCanSayIsToBeWritten) {
   EXPECT_EQ(missed(), "lease_granted");
 }
 
+// Machines up to seed 10 000 have no jobs, and nobody who edits a request.
+TEST(Coverage, WhatOnlyJobsReachIsMissedWhereThereAreJobs) {
+  const auto missed = [](bool has_jobs, std::string_view name) {
+    CoverageOfSeeds seeds;
+    seeds.add(CoverageOfSeeds::all_but(name), has_jobs);
+    return seeds.missed();
+  };
+  for (const std::string_view name : {"request_kept", "command_ended kind shutdown"}) {
+    EXPECT_EQ(missed(true, name), name);
+    EXPECT_EQ(missed(false, name), "");
+  }
+  EXPECT_EQ(missed(false, "lease_granted"), "lease_granted");
+  EXPECT_EQ(missed(true, "allocation_refused"), "");
+  EXPECT_FALSE(run_seed(10'000, false).has_jobs);
+  EXPECT_TRUE(run_seed(10'001, false).has_jobs);
+}
+
 // So that what several ranges dealt can be added up.
 TEST(Coverage, FaultsAreToldByKind) {
   Coverage one;
   one.dealt(Fault::kClientKilled);
   one.dealt(Fault::kMoveCut);
   CoverageOfSeeds seeds;
-  seeds.add(one);
-  seeds.add(one);
+  seeds.add(one, false);
+  seeds.add(one, false);
   const std::string reported = seeds.faults_told();
   EXPECT_TRUE(reported.starts_with("client hangs up 0, client killed 2, ")) << reported;
   EXPECT_TRUE(reported.ends_with(", move cut 2")) << reported;

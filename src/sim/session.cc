@@ -22,9 +22,13 @@ Session::Session(SimEnv& env, SessionPlan plan)
       env_(env),
       program_(env, client_.plan),
       demands_(client_),
+      role_(client_.plan.job.is_one ? Role::kSubmitter : Role::kStarter),
       renewals_left_(client_.plan.reservation.renewals) {}
 
 void Session::finishing() {
+  // Its end was told while it could not be written, and the daemon was killed: its user ends it.
+  const bool is_back = client_.is(Phase::kOver) && client_.plan.job.is_one && client_.lease();
+  if (is_back) return client_.ask(core::Cancel{});
   if (!client_.is(Phase::kWaiting)) return;
   if (client_.plan.client.never_claims) return leave({});
   client_.ask(core::Park{.body = {.parked = false}});
@@ -69,7 +73,7 @@ void Session::connect_and_ask() {
   if (!submit.request.ttl || client_.plan.reservation.anchored) submit.supervisor = supervisor_;
   server::Command ask = client_.about(std::move(submit));
   if (client_.is(Phase::kWaiting)) {
-    ask = client_.about(core::Reconnect{});
+    ask = client_.about(core::Reconnect{.body = {.keep = role_ == Role::kKeeper}});
     perhaps_reconnect_twice(ask);
   }
   if (!connect()) return disconnected();
@@ -77,8 +81,17 @@ void Session::connect_and_ask() {
   env_.network.ask(checked(connection_), ask, server::Engine::Listen::kStream);
 }
 
+void Session::hang_up() {
+  ++connections_made_;  // Whatever is heard of those is of no interest.
+  for (auto* connection : {&connection_, &given_up_, &keeping_}) {
+    if (*connection) env_.network.close(**connection);
+    connection->reset();
+  }
+}
+
 void Session::disconnected() {
   connection_.reset();
+  if (role_ == Role::kKeeper) return keeper_looks();
   if (!client_.is(Phase::kAsking, Phase::kWaiting, Phase::kClaiming)) return;
   client_.once(client_.random().between(milliseconds(20), milliseconds(1'020)), client_.phase,
                [this] {
@@ -100,6 +113,7 @@ void Session::hear(const server::Item& item) {
   } else if (client_.is(Phase::kAsking)) {
     client_.phase = Phase::kWaiting;
     demands_.begin_waiting();
+    if (role_ == Role::kSubmitter) keep();
   }
 }
 
@@ -107,12 +121,14 @@ void Session::hear(const server::Answer& answer) {
   if (client_.is(Phase::kClaiming)) {
     claimed(answer);
   } else if (std::holds_alternative<Refusal>(answer)) {
-    leave({.code = 64, .signal = 0});
+    is_kept() ? hand_to_keeper({.code = 64}) : leave({.code = 64, .signal = 0});
   }
 }
 
 void Session::granted(const LeaseView& lease) {
   client_.phase = Phase::kWaiting;
+  if (role_ == Role::kSubmitter) return;  // It does not start it.
+  if (role_ == Role::kKeeper) return begin_attempt();
   if (client_.plan.request.ttl) {
     client_.phase = Phase::kHolding;
     env_.network.close(checked(connection_));
@@ -127,7 +143,7 @@ void Session::granted(const LeaseView& lease) {
                  [this] { leave({}); });
     return;
   }
-  if (!lease.flags.unclaimed) return;
+  if (!lease.flags.unclaimed) return is_kept() ? hand_to_keeper({.code = 75}) : void();
   // A client that has asked anew meanwhile is told anew: the offer of which it was told may have
   // lapsed.
   client_.once(client_.plan.client.claims_after, Phase::kWaiting,
@@ -145,15 +161,18 @@ void Session::granted(const LeaseView& lease) {
 }
 
 void Session::claim() {
-  const auto claim = client_.about(core::Claim{.body = {.command = program_.command()}});
+  auto claim = client_.about(core::Claim{.body = {.command = program_.command()}});
+  if (is_kept()) claim.actor.process = supervisor_;
   if (client_.meets(Fault::kMessageTwice)) client_.ask(claim);
   env_.network.ask(checked(connection_), claim, server::Engine::Listen::kAnswer);
 }
 
 void Session::claimed(const server::Answer& answer) {
   if (std::holds_alternative<Refusal>(answer)) {
+    // Of what was never taken up nobody tells how it ended.
+    if (is_kept()) hand_to_keeper({.code = 75});
     program_.end({.code = 0, .signal = SIGKILL});
-    leave({.code = 75, .signal = 0});
+    if (!is_kept()) leave({.code = 75, .signal = 0});
     return;
   }
   client_.phase = Phase::kRunning;
@@ -167,34 +186,110 @@ void Session::claimed(const server::Answer& answer) {
 void Session::command_ended(ExitStatus exit) {
   if (client_.is(Phase::kOver) || !env_.processes.alive(supervisor_) || stopping_) return;
   exit_ = exit;
+  const std::uint32_t shutdowns = env_.finishing ? 0 : client_.plan.job.shutdown_per_mille;
+  const bool ran_out = client_.plan.request.on_oom == OnOom::kGrow && client_.random().chance(300);
+  end_kind_ = shutdowns > 0 && client_.random().chance(shutdowns) ? EndKind::kShutdown
+              : ran_out                                           ? EndKind::kOutOfMemory
+                                                                  : EndKind::kPlain;
   client_.phase = Phase::kReporting;
   report(kReportTries);
 }
 
 // Until a daemon answers; then, or when none ever does, its own work is done.
 void Session::report(std::uint32_t tries) {
-  if (tries == 0) return leave(exit_);
-  core::ReportExit ask{.body = {.exit = exit_}};
+  if (tries == 0) return is_kept() ? hand_to_keeper(exit_) : leave(exit_);
+  core::ReportExit ask{.body = {.exit = exit_, .kind = end_kind_}};
   ask.body.leftovers = env_.processes.descendants(supervisor_);
-  client_.ask_perhaps_twice(ask, [this](const server::Answer&) {
-    if (client_.is(Phase::kReporting)) leave(exit_);
+  client_.ask_perhaps_twice(ask, [this, restarts = client_.restarts](const server::Answer& answer) {
+    if (client_.is(Phase::kReporting) && restarts == client_.restarts) reported(answer);
   });
-  client_.once(milliseconds(500), Phase::kReporting, [this, tries] { report(tries - 1); });
+  client_.once(milliseconds(500), Phase::kReporting, [this, tries, restarts = client_.restarts] {
+    if (restarts == client_.restarts) report(tries - 1);
+  });
+}
+
+// What has failed may be started again: by it, or, of a job, by another one.
+void Session::reported(const server::Answer& answer) {
+  if (is_kept()) return hand_to_keeper(exit_);
+  const auto* lease = std::get_if<Boxed<LeaseView>>(&answer);
+  const bool comes_again =
+      lease != nullptr && ((*lease)->restarts > client_.restarts || next_attempt_of(**lease));
+  if (!comes_again) return leave(exit_);
+  hang_up();
+  ++client_.restarts;
+  client_.phase = Phase::kWaiting;
+  connect_and_ask();
 }
 
 void Session::leave(ExitStatus exit) {
   if (client_.is(Phase::kOver)) return;
   client_.phase = Phase::kOver;
-  for (auto* connection : {&connection_, &given_up_}) {
-    if (*connection) env_.network.close(**connection);
-    connection->reset();
-  }
+  hang_up();
   env_.processes.end(supervisor_, exit);
+}
+
+// As `berth submit` does, by another connection; what it then leaves is in the keeper's files.
+void Session::keep() {
+  const auto kept = [this] {
+    if (role_ == Role::kSubmitter && client_.is(Phase::kWaiting)) hand_to_keeper({});
+  };
+  keeping_ = env_.network.open({.answer = [kept](const server::Answer&) { kept(); },
+                                .item = [kept](const server::Item&) { kept(); },
+                                .closed = kept});
+  if (!keeping_) return kept();
+  const auto ask = client_.about(core::Reconnect{.body = {.keep = true}});
+  env_.network.ask(*keeping_, ask, server::Engine::Listen::kStream);
+}
+
+// The process that saw to it last is gone, in order or not.
+void Session::hand_to_keeper(ExitStatus exit) {
+  hang_up();
+  env_.processes.end(supervisor_, exit);
+  supervisor_ = {};
+  stopping_ = false;
+  role_ = Role::kKeeper;
+  client_.phase = Phase::kWaiting;
+  keeper_looks();
+}
+
+// It knows of the lease what it asks for, and starts nothing that it is not offered.
+void Session::keeper_looks() {
+  client_.once(client_.random().between(milliseconds(20), milliseconds(1'020)), Phase::kWaiting,
+               [this] {
+                 if (role_ != Role::kKeeper || connection_) return;
+                 const ReferenceLease* lease = client_.lease();
+                 if (lease == nullptr) return leave({});
+                 const bool may_start = lease->state == ReferenceLease::State::kWaiting ||
+                                        lease->state == ReferenceLease::State::kOffered;
+                 if (!may_start) return keeper_looks();
+                 client_.restarts = lease->requeue.restarts;
+                 connect_and_ask();
+               });
+}
+
+// The one that starts the command asks for its offer anew.
+void Session::begin_attempt() {
+  hang_up();
+  role_ = Role::kStarter;
+  supervisor_ = env_.processes.spawn({.parent = {},
+                                      .user = client_.plan.user,
+                                      .name = "berth",
+                                      .lease = std::nullopt,
+                                      .subreaper = true,
+                                      .on_end = {}});
+  connect_and_ask();
+}
+
+// The machine went down with it. Of a job there are files.
+void Session::power_cut() {
+  if (is_kept() && !client_.is(Phase::kOver)) return hand_to_keeper({});
+  hang_up();
+  client_.phase = Phase::kOver;
 }
 
 void Session::give_up() {
   if (client_.is(Phase::kOver)) return;
-  if (client_.is(Phase::kAsking, Phase::kWaiting)) return leave({});
+  if (client_.is(Phase::kAsking, Phase::kWaiting) && !is_kept()) return leave({});
   client_.ask(core::Cancel{});
 }
 
@@ -208,12 +303,14 @@ void Session::plan_harm() {
     });
   };
   after(client_.plan.client.hangs_up_after, Fault::kClientHangsUp, [this] {
-    if (client_.is(Phase::kAsking, Phase::kWaiting)) leave({});
+    if (!client_.is(Phase::kAsking, Phase::kWaiting)) return;
+    is_kept() ? hand_to_keeper({}) : leave({});
   });
   after(client_.plan.client.killed_after, Fault::kClientKilled, [this] {
     // A command that has not been let go yet ends with its supervisor.
     const bool ready = client_.is(Phase::kClaiming);
-    leave({.code = 0, .signal = SIGKILL});
+    const ExitStatus killed{.code = 0, .signal = SIGKILL};
+    is_kept() ? hand_to_keeper(killed) : leave(killed);
     if (ready) program_.end({.code = 0, .signal = SIGKILL});
   });
 }
@@ -239,6 +336,7 @@ void Session::stop() {
 // Then it waits for its turn again.
 void Session::wait_until_stopped(Instant kill_at) {
   client_.once(milliseconds(50), Phase::kRunning, [this, kill_at] {
+    if (!stopping_) return;  // It was killed meanwhile, and this is another attempt.
     if (!program_.over()) {
       if (env_.context.clock.instant() >= kill_at) program_.signal(SIGKILL);
       return wait_until_stopped(kill_at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client of the daemon, from its first call to its last: `berth run` around a program, or a
-// reservation. It does what its plan says, well or badly, and comes back when the daemon was gone.
+// One client of the daemon, from its first call to its last: `berth run` around a program, a
+// reservation, or a job with all that see to it. It does what its plan says, well or badly, and
+// comes back when the daemon was gone.
 #pragma once
 
 #include <optional>
@@ -29,7 +30,7 @@ class Session {
   /// Its user has had enough of it: it is to end now.
   void give_up();
   /// The machine went down with it.
-  void power_cut() { client_.phase = Phase::kOver; }
+  void power_cut();
   /// Neither the client nor anything that it started is left.
   bool over() const;
 
@@ -45,8 +46,12 @@ class Session {
  private:
   using Phase = Client::Phase;
 
+  /// Who asks, of a job; of all else the one that starts it.
+  enum class Role : std::uint8_t { kSubmitter, kKeeper, kStarter };
+
   void connect_and_ask();
   bool connect();
+  void hang_up();
   void disconnected();
   void hear(const server::Item& item);
   void hear(const server::Answer& answer);
@@ -55,7 +60,17 @@ class Session {
   void claimed(const server::Answer& answer);
   void command_ended(ExitStatus exit);
   void report(std::uint32_t tries);
+  void reported(const server::Answer& answer);
   void leave(ExitStatus exit);
+
+  /// Its files are there, or may be: a keeper sees to what becomes of it.
+  bool is_kept() const {
+    return client_.plan.job.is_one && (role_ != Role::kSubmitter || keeping_);
+  }
+  void keep();
+  void hand_to_keeper(ExitStatus exit);
+  void keeper_looks();
+  void begin_attempt();
 
   void plan_harm();
   void watch_requeue();
@@ -68,11 +83,14 @@ class Session {
   SimEnv& env_;
   Program program_;
   Demands demands_;
+  Role role_;
   Process supervisor_;
+  std::optional<server::ConnectionId> keeping_;  // By which a request becomes a job.
   std::optional<server::ConnectionId> connection_;
   std::uint64_t connections_made_ = 0;
   std::optional<server::ConnectionId> given_up_;  // It asked there before, and heard nothing.
   ExitStatus exit_;
+  EndKind end_kind_ = EndKind::kPlain;
   bool stopping_ = false;  // The program, to start it again.
   std::uint32_t renewals_left_ = 0;
 };

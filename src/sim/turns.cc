@@ -175,14 +175,14 @@ std::string Turns::check_grant(const Observations& observations, const Reference
   // The order may be in force since this event only.
   std::ranges::sort(queue, {}, [&](LeaseId id) {
     const ReferenceLease* lease = observations.journal.find(id);
-    return std::pair(lease == nullptr ? Instant{} : lease->queued_at(), id);
+    return std::pair(lease == nullptr ? 0 : lease->place.sequence, id);
   });
   bool is_first = true;
   for (const LeaseId id : queue) {
     const ReferenceLease* ahead = observations.journal.find(id);
     const bool waits = ahead != nullptr && ahead->state == ReferenceLease::State::kWaiting;
-    if (!waits || ahead->place.is_set_aside() || ahead->queued_at() >= granted.queued_at())
-      continue;
+    if (!waits || ahead->place.is_set_aside()) continue;
+    if (ahead->place.sequence >= granted.place.sequence) continue;
     std::string broken =
         check_passing(observations, {.ahead = *ahead, .is_first = is_first, .granted = granted},
                       coordinator, now);

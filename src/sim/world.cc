@@ -19,8 +19,8 @@ constexpr std::uint64_t kSessionsLeast = 8;
 constexpr std::uint64_t kFaultsLeast = 20;
 constexpr std::uint64_t kAuditEveryFarOn = 5'000;  // Events.
 
-// Machines up to this seed are as they were before there was the order `value`, and requests could
-// be edited, and with them what tests/baseline has of them.
+// Machines up to this seed are as they were before there was the order `value`, requests could be
+// edited, and there were jobs; and with them what tests/baseline has of them.
 constexpr std::uint64_t kSeedsBeforeValue = 10'000;
 constexpr std::uint64_t kOneIsByValueOf = 4;
 
@@ -31,7 +31,7 @@ bool is_by_value(std::uint64_t seed) {
 Plan plan_for(Random& random, std::uint64_t seed, Duration span) {
   Plan plan = draw_plan(random);
   if (is_by_value(seed)) plan.settings.order = Order::kValue;
-  plan.edits = seed > kSeedsBeforeValue;
+  plan.edits = plan.jobs = seed > kSeedsBeforeValue;
   if (span > Duration{}) plan.sample_interval = seconds(1);
   return plan;
 }
@@ -86,6 +86,7 @@ Outcome World::run() {
   Outcome outcome{.broken = context_.broken(),
                   .events = checker_.events(),
                   .sessions = sessions_.size(),
+                  .has_jobs = plan_.jobs,
                   .trace_hash = context_.trace_hash(),
                   .journal_hash = context_.journal_hash(),
                   .coverage = context_.coverage,
@@ -160,7 +161,7 @@ void World::session_arrives() {
 void World::begin_session() {
   SessionPlan plan = draw_session(context_.random, plan_);
   std::optional<Process> parent;
-  if (context_.random.chance(100)) {
+  if (context_.random.chance(100) && !plan.job.is_one) {
     for (std::size_t i = first_live_; i < sessions_.size() && !parent; ++i) {
       const Program* program = sessions_[i]->program();
       if (program == nullptr || !processes_.alive(program->command())) continue;

@@ -23,6 +23,7 @@ struct Outcome {
   std::string broken;        // The rule, or empty.
   std::uint64_t events = 0;  // That the daemon decided.
   std::uint64_t sessions = 0;
+  bool has_jobs = false;
   std::uint64_t trace_hash = 0;    // Of all that happened.
   std::uint64_t journal_hash = 0;  // Of all that the daemons wrote.
   Coverage coverage;
