@@ -331,10 +331,11 @@ void Transfers::swap_in_where_confirmed(const Sample& sample) {
       if (sample.asked_at < since || of(id).is_freezing()) continue;
       const Away away = away_of(lease);
       const bool is_back = away != Away::kMeasured && is_all_there(lease, sample);
+      // Of what has stayed this sample may be the first to tell: what comes back is beside it,
+      // whether there is room for it yet or not.
+      if (!is_back && away != Away::kPartly) charge_return(*attribution_, needs_, lease);
+      core_->derive(id);
       if (is_back || needs_.have_room(lease, away)) {
-        // Of what has stayed this sample may be the first to tell.
-        if (!is_back && away != Away::kPartly) charge_return(*attribution_, needs_, lease);
-        core_->derive(id);
         begin(id, Direction::kSwapIn);
       } else if (!returns_where_it_was(lease)) {
         continue;

@@ -83,6 +83,16 @@ TEST_F(NotMoved, WhatOnlyTheLastSampleBeforeItsReturnTellsIsChargedToo) {
   EXPECT_EQ(story.look().charged, gib(11));
 }
 
+TEST_F(NotMoved, ItIsChargedToAReturnThatWaitsForRoomToo) {
+  (void)suspend();
+  (void)left(gib(8));
+  (void)resume();
+  stays(gib(3));
+  story.use(77, gib(6));
+  EXPECT_EQ(story.second(), "");
+  EXPECT_EQ(story.look().charged, gib(11)) << "or others are granted what it cannot do without";
+}
+
 TEST_F(NotMoved, WhereAllItsProcessesAreListedWhatWasMeasuredIsAwayAllTheSame) {
   (void)suspend();
   (void)left(gib(8));
