@@ -79,14 +79,7 @@ constexpr std::string_view kNotWanted[] = {
     "requeue_dropped result refused",
     "requeue_dropped result over_budget",
     "requeue_dropped result detached",
-    // No simulated user asks for it yet.
-    "request_on_hold",
-    "request_on_hold on_hold",
-    "request_on_hold not on_hold",
-    "message_sent",
-    "message_answered",
-    "message_answered answer agreed",
-    "message_answered answer refused",
+    // After an hour.
     "message_answered answer lapsed",
     // Two seeds in a hundred reach it: not each run of 200 does.
     "lease_revoked result failed",
@@ -102,6 +95,13 @@ constexpr std::string_view kOfJobs[] = {
     "job_queued_again",
     "command_ended kind out_of_memory",
     "command_ended kind shutdown",
+    "request_on_hold",
+    "request_on_hold on_hold",
+    "request_on_hold not on_hold",
+    "message_sent",
+    "message_answered",
+    "message_answered answer agreed",
+    "message_answered answer refused",
 };
 
 template <class T>

@@ -42,7 +42,9 @@ void note_waiting(const Observations& observations, const ReferenceLease& lease,
                   observations.of(lease.id).reconnected_at});
     all.due(seen + observations.claim_within_max, "the lapse of an offer");
   } else if (lease.requeue.restarts == 0 && !lease.place.parked && lease.request.wait_max) {
-    all.due(lease.queued_at() + *lease.request.wait_max, "the end of its wait");
+    // It may have been over while it was offered, and its user put it on hold.
+    const Instant over = lease.queued_at() + *lease.request.wait_max;
+    all.due(std::max(over, lease.times.of<OfferLapsed>()), "the end of its wait");
   }
 }
 
@@ -52,7 +54,7 @@ void note_claimed(const Observations& observations, const ReferenceLease& lease,
   const auto& [restarts, asked, stop_at] = lease.requeue;
   const auto& command = lease.members.command;
   const bool lives = command && observations.processes.alive(*command);
-  if (lease.growth) all.due(lease.growth->until, "the end of a growth's wait");
+  if (lease.resizing.growth) all.due(lease.resizing.growth->until, "the end of a growth's wait");
   if (asked && !stop_at && !lease.save.number) {
     const Instant told =
         std::max({lease.times.of<RequeueAsked>(), lease.times.of<CheckpointEnded>(), since});
@@ -98,6 +100,7 @@ std::string check_delay(const Observations& observations, core::Now now) {
       note_waiting(observations, lease, all);
     }
     all.due(measure_due(observations, lease), "the end of a measure");
+    all.due(lease.messages.due(), "the end of a message");
     if (const auto& way = lease.request.checkpoint; way && lease.save.number) {
       all.due(lease.times.of<CheckpointAsked>() + way->grace + limits::kCheckpointMargin,
               "the end of its save");

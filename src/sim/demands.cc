@@ -2,6 +2,7 @@
 #include "sim/demands.h"
 
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "base/checked.h"
@@ -23,11 +24,28 @@ void Demands::begin_waiting() const {
                    [this] { client_.ask(core::Park{.body = {.parked = false}}); });
     });
   }
+  hold();
   edit();
   if (!client_.plan.release.after) return;
   client_.env.context.clock.after(*client_.plan.release.after, [this] {
     if (!client_.is(Phase::kOver)) release(client_.plan.release.cancel);
   });
+}
+
+void Demands::hold() const {
+  if (!client_.plan.holds.after || client_.env.finishing) return;
+  client_.once(*client_.plan.holds.after, Phase::kWaiting, [this] {
+    client_.ask(core::Hold{});
+    client_.env.context.clock.after(client_.plan.holds.lasts, [this] { let_go(); });
+  });
+}
+
+// A user does, in the end, whatever has become of the session.
+void Demands::let_go() const {
+  const ReferenceLease* lease = client_.lease();
+  if (lease == nullptr) return;
+  if (lease->place.on_hold) client_.ask(core::Hold{.body = {.off = true}});
+  client_.env.context.clock.after(client_.plan.holds.lasts, [this] { let_go(); });
 }
 
 // Where the clock on the wall is set back, what starts at a time might never start.
@@ -64,6 +82,8 @@ void Demands::begin_running() const {
     client_.again(delay, Phase::kRunning, std::move(action));
   };
   begin_holding();
+  again(plan.messages.after, [this] { send_message(); });
+  if (client_.env.plan.messages) again(kLooksEvery, [this] { answer_message(); });
   again(plan.saves.after, [this] { ask_to_save(); });
   if (plan.request.checkpoint) again(kLooksEvery, [this] { save(); });
   suspend();
@@ -99,6 +119,34 @@ void Demands::ask_to_save() const {
   if (patience == 0) ask.body.wait_max = Duration{};
   if (patience == 1) ask.body.wait_max = client_.plan.saves.lasts;
   client_.ask(ask);
+}
+
+// To anybody's, its own as well.
+void Demands::send_message() const {
+  const auto& leases = client_.env.checker.journal().leases();
+  if (leases.empty()) return;
+  const auto to =
+      std::next(leases.begin(), static_cast<std::ptrdiff_t>(client_.random().below(leases.size())));
+  core::SendMessage send{.actor = {.user = client_.plan.user}, .lease = to->first};
+  send.body.text = "may others have your GPU?";
+  if (client_.random().chance(300)) {
+    send.body.wait_max = client_.random().spread(milliseconds(1), seconds(5));
+  }
+  client_.env.network.ask_once(send, {});
+}
+
+void Demands::answer_message() const {
+  const ReferenceLease* lease = client_.lease();
+  if (lease == nullptr || lease->messages.count() == 0 || client_.random().chance(500)) return;
+  const std::uint64_t number = lease->messages.first();
+  if (!client_.random().chance(client_.plan.messages.agrees_per_mille)) {
+    return client_.ask_perhaps_twice(core::RefuseMessage{.body = {.number = number}});
+  }
+  core::AgreeToMessage agree{.body = {.number = number}};
+  if (client_.random().chance(500)) {
+    agree.body.lasts = client_.random().spread(milliseconds(1), seconds(10));
+  }
+  client_.ask_perhaps_twice(agree);
 }
 
 // What is asked of it it does, in its time; what it says may come too late, or twice.

@@ -20,7 +20,11 @@ class Demands {
  private:
   using Phase = Client::Phase;
 
+  void hold() const;
+  void let_go() const;
   void edit() const;
+  void send_message() const;
+  void answer_message() const;
   void release(bool cancel) const;
   void ask_to_save() const;
   void save() const;

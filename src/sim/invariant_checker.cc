@@ -296,6 +296,10 @@ void InvariantChecker::check_record_by_rules(const Record& record,
   if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
     check(check_member(observations_, *after, member->process));
   }
+  if (const auto* answered = std::get_if<MessageAnswered>(&record.fact)) {
+    // What is agreed to may be a pause.
+    observations_.known[id].pausers.insert(answered->by.value_or(after->user));
+  }
   if (const auto* releasing = std::get_if<LeaseReleasing>(&record.fact)) {
     check(check_end(observations_, checked(before), releasing->result, now()));
   }

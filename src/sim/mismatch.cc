@@ -58,6 +58,12 @@ std::string mismatch(const ReferenceLease& said, const LeaseView& view, bool beh
       said.requeue.asked.has_value() || (view.flags.requeuing && may_come_again(said));
   if (requeues != view.flags.requeuing) return differ("the requeue");
   if (said.requeue.restarts != view.restarts) return differ("the restarts");
+  const auto unanswered =
+      std::ranges::count_if(view.messages, [](const Message& message) { return !message.answer; });
+  if (said.messages.count() != static_cast<std::size_t>(unanswered) ||
+      view.flags.message != (said.messages.count() > 0)) {
+    return differ("the messages");
+  }
   if (said.members.command != view.command) return differ("the command");
   if (said.members.processes != std::set<Process>(view.members.begin(), view.members.end())) {
     return differ("the members");

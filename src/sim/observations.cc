@@ -39,7 +39,8 @@ bool is_unknown(const Observations& observations, const ReferenceLease& lease) {
   if (lease.state != ReferenceLease::State::kReleasing) return false;
   const Instant since =
       std::max(lease.times.of<LeaseReleasing>(), observations.of(lease.id).back_at);
-  return since > observations.last_asked_at && lease.shrunk_at <= observations.last_asked_at;
+  return since > observations.last_asked_at &&
+         lease.resizing.shrunk_at <= observations.last_asked_at;
 }
 
 /// Of the dead the driver tells the pid alone, and pids come again: it counts for a lease there
@@ -80,7 +81,8 @@ Bytes left_over(const Observations& observations, const Device& device) {
 Bytes beyond_budgets(const Observations& observations, const Device& device) {
   Bytes sum;
   for (const auto& [id, lease] : observations.journal.leases()) {
-    if (lease.budget_on(device.id) == Bytes{} || lease.shrunk_at <= observations.last_asked_at)
+    if (lease.budget_on(device.id) == Bytes{} ||
+        lease.resizing.shrunk_at <= observations.last_asked_at)
       continue;
     sum += saturating_sub(device.used_by(lease.handle), lease.budget_on(device.id));
   }

@@ -140,6 +140,19 @@ void draw_job(Random& random, const Plan& plan, SessionPlan& session) {
   if (request.requeue_grace) session.job.shutdown_per_mille = 300;
 }
 
+void draw_messages(Random& random, SessionPlan& session) {
+  session.holds.after = perhaps(random, 100, milliseconds(1), seconds(2));
+  session.holds.lasts = random.spread(milliseconds(1), seconds(10));
+  session.messages.after = perhaps(random, 250, milliseconds(5), seconds(5));
+  session.messages.agrees_per_mille = static_cast<std::uint32_t>(random.below(1'000));
+  if (session.request.ttl || !random.chance(200)) return;
+  session.request.on_message = MessageRule{.answer = OnMessage::kRefuse};
+  if (random.chance(500)) session.request.on_message->users = {kFirstUser};
+  if (random.chance(300)) return;
+  session.request.on_message->answer = OnMessage::kPause;
+  session.request.on_message->lasts = random.spread(milliseconds(1), seconds(10));
+}
+
 }  // namespace
 
 core::Settings draw_settings(Random& random, const std::vector<Device>& devices) {
@@ -279,6 +292,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
   session.request.may_yield = !session.request.ttl && random.chance(300);
   if (random.chance(plan.slices_per_mille)) runs_in_turns(random, plan, session);
   if (plan.jobs) draw_job(random, plan, session);
+  if (plan.messages) draw_messages(random, session);
   return session;
 }
 

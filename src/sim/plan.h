@@ -32,6 +32,7 @@ struct Plan {
   bool fresh_names = false;            // One of the users works under another name each time.
   bool edits = false;                  // Requests are changed while they wait.
   bool jobs = false;                   // Some are jobs, and some are started again when they fail.
+  bool messages = false;               // Requests are put on hold, and holders are sent messages.
 
   std::uint32_t rate(Fault fault) const { return per_mille[static_cast<std::size_t>(fault)]; }
 };
@@ -78,14 +79,22 @@ struct SessionPlan {
     std::uint32_t shutdown_per_mille = 0;  // Of its ends that are told to be with the machine.
   };
 
+  /// To the holders of leases, and what this one says to those that it gets.
+  struct Messages {
+    std::optional<Duration> after;
+    std::uint32_t agrees_per_mille = 0;
+  };
+
   UserId user;
   Request request;
   Job job;
+  Messages messages;
   Client client;
   Command command;
   Reservation reservation;
   Release release;
   Demand parks;  // While it waits, and once.
+  Demand holds;
   Demand saves;
   Demand freezes;
   Demand suspends;

@@ -43,12 +43,25 @@ void ReferenceLease::goes_on() {
   if (!pause.frozen) pause = {};
 }
 
+ReferenceLease ReferenceLease::queued_again(std::uint32_t begun) const {
+  return {.id = id,
+          .handle = handle,
+          .user = user,
+          .kept = kept,
+          .request = request,
+          .place = {.on_hold = place.on_hold, .sequence = place.sequence},
+          .save = save,
+          .requeue = {.restarts = requeue.restarts + begun},
+          .measures = measures};
+}
+
 std::string ReferenceLease::describe() const {
   std::string text =
       fmt::format("lease {} state {}{}{}{}{}", id.value, static_cast<int>(state),
                   place.parked ? " parked" : "", kill_at ? " revoked" : "",
-                  growth ? " growing" : "", members.command_ended ? " command ended" : "");
+                  resizing.growth ? " growing" : "", members.command_ended ? " command ended" : "");
   text += fmt::format(" saves {}{}", save.asked, save.number ? ", one under way" : "");
+  if (messages.count() > 0) text += fmt::format(" messages {}", messages.count());
   if (holds() && !is_away(Away::kNo)) {
     text += fmt::format(" away {}{}{}", static_cast<int>(absence.away),
                         absence.wanted_back ? " wanted back" : "", absence.turn ? " in turns" : "");

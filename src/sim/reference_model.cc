@@ -31,7 +31,7 @@ bool may_have(const ReferenceLease& lease) {
     return lease.state == State::kClaimed;
   } else if constexpr (kIsOneOf<Kind, OfferLapsed, LeaseResized, GrowthQueued, GrowthDropped,
                                 LeaseRenewed, LeaseReleasing, LeaseSuspended, ResumeQueued,
-                                ResumeBegun, LeaseResumed, LeaseMoved>) {
+                                ResumeBegun, LeaseResumed, LeaseMoved, MessageSent>) {
     return lease.holds();
   } else if constexpr (kIsOneOf<Kind, LeaseRequeued>) {
     return lease.state == State::kReleasing;
@@ -97,7 +97,7 @@ ReferenceLease restored(const LeaseRestored& fact) {
                   .stop_at = fact.requeue_kill_at},
       .pause = {.frozen = fact.frozen, .paused = view.pause.has_value(), .until = fact.pause_ends}};
   for (const LeasePart& part : view.parts) lease.parts.push_back({part.device, part.granted});
-  if (view.state == LeaseState::kHeld) lease.growth = fact.growth;
+  if (view.state == LeaseState::kHeld) lease.resizing.growth = fact.growth;
   if (const auto& last = view.checkpoints.last) {
     lease.save.asked = last->number;
     lease.save.last = last->outcome;
@@ -107,6 +107,7 @@ ReferenceLease restored(const LeaseRestored& fact) {
   restore_times(fact, lease.times);
   restore_absence(fact, lease);
   lease.measures.restore(view);
+  lease.messages.restore(view);
   return lease;
 }
 
@@ -114,7 +115,7 @@ ReferenceLease restored(const LeaseRestored& fact) {
 void remember(const ReferenceLease& before, const LeaseRestored& fact, ReferenceLease& lease) {
   lease.times = before.times;
   restore_times(fact, lease.times);
-  lease.shrunk_at = before.shrunk_at;
+  lease.resizing.shrunk_at = before.resizing.shrunk_at;
   lease.members.ended_at = before.members.ended_at;
   lease.members.ever = before.members.ever;
   // Only by a move does what is held come to other devices.
@@ -123,10 +124,6 @@ void remember(const ReferenceLease& before, const LeaseRestored& fact, Reference
   lease.absence.migrated = before.absence.migrated || (before.holds() && lease.holds() && !stays);
   lease.absence.undone_at = before.absence.undone_at;
 }
-
-template <class Kind>
-constexpr bool kQueuesAgain =
-    std::is_same_v<Kind, LeaseRequeued> || std::is_same_v<Kind, JobQueuedAgain>;
 
 }  // namespace
 
@@ -166,7 +163,9 @@ struct ReferenceModel::Applier {
       if (!follows(lease, fact)) return false;
     }
     lease.times.note<Kind>(record.at);
-    if constexpr (kQueuesAgain<Kind>) lease.times.note<RequestQueued>(record.at);
+    if constexpr (kIsOneOf<Kind, LeaseRequeued, JobQueuedAgain>) {
+      lease.times.note<RequestQueued>(record.at);
+    }
     if constexpr (std::is_same_v<Kind, LeaseEnded>) self.leases_.erase(found);
     return true;
   }
@@ -202,15 +201,7 @@ struct ReferenceModel::Applier {
   static bool follows(ReferenceLease& lease, const JobQueuedAgain&) {
     const std::uint32_t begun = lease.members.command ? 1 : 0;
     if (!lease.kept) return false;
-    lease = {.id = lease.id,
-             .handle = lease.handle,
-             .user = lease.user,
-             .kept = true,
-             .request = std::move(lease.request),
-             .place = {.on_hold = lease.place.on_hold, .sequence = lease.place.sequence},
-             .save = lease.save,
-             .requeue = {.restarts = lease.requeue.restarts + begun},
-             .measures = std::move(lease.measures)};
+    lease = lease.queued_again(begun);
     return true;
   }
   static bool follows(ReferenceLease& lease, const LeaseGranted& fact) {
@@ -256,22 +247,22 @@ struct ReferenceModel::Applier {
     }
     bool grows = false;
     for (std::size_t i = 0; i < fact.parts.size(); ++i) {
-      if (fact.parts[i].budget < lease.parts[i].budget) lease.shrunk_at = record.at;
+      if (fact.parts[i].budget < lease.parts[i].budget) lease.resizing.shrunk_at = record.at;
       grows = grows || fact.parts[i].budget > lease.parts[i].budget;
     }
     lease.parts = fact.parts;
     lease.request.share = fact.share;
     lease.request.vram =
         fact.share == Share::kExclusive ? Bytes{} : fact.parts.front().budget;  // Requeued, too.
-    lease.growth.reset();
+    lease.resizing.growth.reset();
     return reached(grows ? Moment::kGrown : Moment::kShrunk);
   }
   static bool follows(ReferenceLease& lease, const GrowthQueued& fact) {
-    lease.growth = fact;
+    lease.resizing.growth = fact;
     return true;
   }
   static bool follows(ReferenceLease& lease, const GrowthDropped&) {
-    return std::exchange(lease.growth, std::nullopt).has_value();
+    return std::exchange(lease.resizing.growth, std::nullopt).has_value();
   }
   bool follows(ReferenceLease& lease, const LeaseRenewed& fact) const {
     return !std::exchange(lease.expires, fact.expires) || reached(Moment::kRenewed);
@@ -285,7 +276,7 @@ struct ReferenceModel::Applier {
   static bool follows(ReferenceLease& lease, const LeaseReleasing& fact) {
     lease.state = State::kReleasing;
     if (fact.result == EndResult::kDetached) lease.kill_at.reset();
-    lease.growth.reset();
+    lease.resizing.growth.reset();
     lease.pause = {.frozen = lease.pause.frozen};
     return true;
   }
@@ -305,7 +296,7 @@ struct ReferenceModel::Applier {
     return true;
   }
   bool follows(ReferenceLease& lease, const SuspendBegun& fact) const {
-    if (!lease.is_away(Away::kNo) || lease.growth) return false;
+    if (!lease.is_away(Away::kNo) || lease.resizing.growth) return false;
     lease.absence.away = Away::kSwappingOut;
     lease.absence.used = fact.used.front();
     lease.absence.turn = fact.turn;
@@ -384,16 +375,10 @@ struct ReferenceModel::Applier {
       lease.request.not_before = fact.retry->not_before;
       lease.request.vram = fact.retry->vram.value_or(lease.request.vram);
     }
-    ReferenceLease waits{.id = lease.id,
-                         .handle = lease.handle,
-                         .user = lease.user,
-                         .supervisor = lease.supervisor,
-                         .kept = lease.kept,
-                         .request = std::move(lease.request),
-                         .place = {.sequence = record.sequence},
-                         .save = lease.save,
-                         .requeue = {.restarts = lease.requeue.restarts + 1},
-                         .measures = std::move(lease.measures)};
+    ReferenceLease waits = lease.queued_again(1);
+    waits.supervisor = lease.supervisor;
+    waits.place.sequence = record.sequence;
+    waits.messages = std::move(lease.messages);
     lease = std::move(waits);
     return may;
   }
@@ -416,11 +401,23 @@ struct ReferenceModel::Applier {
     return runs && *fact.since >= lease.runs_since() &&
            record.at - *fact.since >= limits::kIdleSettled;
   }
-  bool follows(ReferenceLease& lease, const MeasureBegun& fact) const {
-    return lease.measures.begin(fact, record.at);
+  template <class Kind>
+    requires kIsOneOf<Kind, MeasureBegun, MessageSent>
+  bool follows(ReferenceLease& lease, const Kind& fact) const {
+    if constexpr (std::is_same_v<Kind, MessageSent>) {
+      return lease.messages.begin(fact, record.at);
+    } else {
+      return lease.measures.begin(fact, record.at);
+    }
   }
-  static bool follows(ReferenceLease& lease, const MeasureEnded& fact) {
-    return lease.measures.end(fact);
+  template <class Kind>
+    requires kIsOneOf<Kind, MeasureEnded, MessageAnswered>
+  bool follows(ReferenceLease& lease, const Kind& fact) const {
+    if constexpr (std::is_same_v<Kind, MeasureEnded>) {
+      return lease.measures.end(fact);
+    } else {
+      return lease.messages.end(fact, lease, record.at);
+    }
   }
 };
 
@@ -467,7 +464,7 @@ std::string ReferenceModel::replace(const std::vector<Record>& snapshot,
 void ReferenceModel::rebooted() {
   for (auto& [id, lease] : leases_) {
     lease.times = {};
-    lease.shrunk_at = lease.members.ended_at = lease.absence.undone_at = {};
+    lease.resizing.shrunk_at = lease.members.ended_at = lease.absence.undone_at = {};
   }
 }
 

@@ -22,6 +22,7 @@
 #include "model/record.h"
 #include "sim/coverage.h"
 #include "sim/ladders.h"
+#include "sim/reference_messages.h"
 
 namespace berth::sim {
 
@@ -84,6 +85,10 @@ struct ReferenceLease {
     std::optional<RequeueAsked> asked = {};  // It is to be stopped and to wait again.
     std::optional<Instant> stop_at = {};     // It is being stopped, and killed then.
   };
+  struct Resizing {
+    Instant shrunk_at;
+    std::optional<GrowthQueued> growth;  // It waits for more.
+  };
   struct Pause {
     bool frozen = false;
     bool paused = false;
@@ -112,8 +117,7 @@ struct ReferenceLease {
   RecordTimes times;
   Place place;
   std::vector<Part> parts;
-  Instant shrunk_at;
-  std::optional<GrowthQueued> growth;
+  Resizing resizing;
   Members members;
   std::optional<Instant> kill_at;  // Revoked.
   std::optional<Instant> expires;
@@ -122,6 +126,7 @@ struct ReferenceLease {
   Pause pause;
   Absence absence;
   ReferenceMeasures measures;
+  ReferenceMessages messages;
 
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   bool is_away(Away where) const { return absence.away == where; }
@@ -134,6 +139,8 @@ struct ReferenceLease {
   /// Where what is away of the part that is on this device by now was when it left.
   DeviceId left_from(DeviceId device) const;
   void goes_on();  // Unless it is frozen.
+  /// As it waits after it was granted, and perhaps begun.
+  ReferenceLease queued_again(std::uint32_t begun) const;
   /// Where it stands, for people.
   std::string describe() const;
 };

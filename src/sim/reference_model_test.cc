@@ -117,6 +117,57 @@ TEST_F(ReferenceModelTest, ASnapshotAfterRecordsThatWereNotWrittenLeavesWhatIsKn
   EXPECT_TRUE(model.find(kThree)->absence.migrated);
 }
 
+TEST_F(ReferenceModelTest, AUserHasOneOpenMessageOfALease) {
+  hold();
+  EXPECT_EQ(write(MessageSent{kOne, 1, UserId{1001}}), "");
+  EXPECT_EQ(write(MessageSent{kOne, 2, UserId{1002}}), "");
+  EXPECT_EQ(write(MessageAnswered{kOne, 1, MessageAnswer::kRefused, "", UserId{1000}}), "");
+  EXPECT_EQ(write(MessageSent{kOne, 3, UserId{1001}}), "");
+  EXPECT_NE(write(MessageSent{kOne, 4, UserId{1002}}), "");
+  EXPECT_NE(write(MessageSent{kOne, 4, UserId{1003}}), "") << "a number comes once";
+}
+
+TEST_F(ReferenceModelTest, AMessageIsAnsweredByItsHolderOrARuleOfTheirs) {
+  Request request{.vram = gib(4)};
+  request.on_message = MessageRule{.answer = OnMessage::kRefuse, .users = {1001}};
+  EXPECT_EQ(write(RequestQueued{kOne, {0, 1}, {1000}, {}, request}), "");
+  EXPECT_EQ(write(LeaseGranted{kOne, {{kDevice, gib(4)}}, false}), "");
+  std::uint64_t number = 0;
+  const auto answered = [&](UserId from, MessageAnswer answer, std::optional<UserId> by) {
+    EXPECT_EQ(write(MessageSent{kOne, ++number, from}), "");
+    return write(MessageAnswered{kOne, number, answer, "", by});
+  };
+  EXPECT_EQ(answered({1001}, MessageAnswer::kAgreed, UserId{1000}), "");
+  EXPECT_EQ(answered({1001}, MessageAnswer::kRefused, std::nullopt), "");
+  EXPECT_NE(answered({1001}, MessageAnswer::kAgreed, UserId{1001}), "") << "by who asks";
+  EXPECT_NE(answered({1001}, MessageAnswer::kAgreed, std::nullopt), "") << "the rule refuses";
+  EXPECT_NE(answered({1002}, MessageAnswer::kRefused, std::nullopt), "") << "it is for another";
+  EXPECT_NE(answered({1001}, MessageAnswer::kLapsed, std::nullopt), "") << "within the hour";
+}
+
+TEST_F(ReferenceModelTest, OnlyAJobIsQueuedAgainAndItKeepsItsTurn) {
+  hold();
+  EXPECT_NE(write(JobQueuedAgain{kOne}), "") << "nobody keeps it";
+  EXPECT_EQ(write(RequestQueued{kTwo, {0, 2}, {1000}, {}, {.vram = gib(4)}}), "");
+  EXPECT_EQ(write(RequestKept{kTwo}), "");
+  EXPECT_NE(write(RequestKept{kTwo}), "") << "once";
+  const std::uint64_t turn = model.find(kTwo)->place.sequence;
+  EXPECT_EQ(write(LeaseGranted{kTwo, {{kDevice, gib(4)}}, false}), "");
+  EXPECT_EQ(write(LeaseClaimed{kTwo, Process{8, 8}}), "");
+  EXPECT_EQ(write(JobQueuedAgain{kTwo}), "");
+  EXPECT_EQ(model.find(kTwo)->state, ReferenceLease::State::kWaiting);
+  EXPECT_EQ(model.find(kTwo)->place.sequence, turn);
+  EXPECT_EQ(model.find(kTwo)->requeue.restarts, 1U);
+  EXPECT_EQ(model.budgets_on(kDevice), gib(4)) << "of lease 1 alone";
+}
+
+TEST_F(ReferenceModelTest, AfterARebootNoTimeSaysAnythingAnyMore) {
+  hold();
+  EXPECT_EQ(model.find(kOne)->queued_at(), Instant{5});
+  model.rebooted();
+  EXPECT_EQ(model.find(kOne)->queued_at(), Instant{});
+}
+
 TEST_F(ReferenceModelTest, ASnapshotThatLacksALeaseIsSeen) {
   hold();
   EXPECT_NE(model.replace({}, sequence), "");

@@ -32,6 +32,8 @@ void Session::finishing() {
   if (!client_.is(Phase::kWaiting)) return;
   if (client_.plan.client.never_claims) return leave({});
   client_.ask(core::Park{.body = {.parked = false}});
+  const ReferenceLease* lease = client_.lease();
+  if (lease != nullptr && lease->place.on_hold) client_.ask(core::Hold{.body = {.off = true}});
 }
 
 bool Session::over() const {

@@ -72,7 +72,8 @@ std::optional<Bytes> staying_on(const Observations& observations, const DeviceVi
   Bytes staying = device.charged;
   for (const auto& [id, lease] : observations.journal.leases()) {
     if (!is_on(lease, device.id)) continue;
-    if (lease.growth || lease.state == ReferenceLease::State::kReleasing) return std::nullopt;
+    if (lease.resizing.growth || lease.state == ReferenceLease::State::kReleasing)
+      return std::nullopt;
     if (lease.is_moving()) return std::nullopt;
     const bool gone = lease.is_away(Away::kSuspended);
     if (gone && lease.stands_since() >= observations.last_asked_at) return std::nullopt;
@@ -105,7 +106,8 @@ const ReferenceLease* who_may_begin(const Observations& observations,
     const ReferenceLease& lease = entry.second;
     // One that was told to end has no more turns, and returns as others do, if it has the time.
     const bool takes_turns = is_slice(lease) && !lease.kill_at;
-    return lease.is_moving() || (!takes_turns && (lease.growth || lease.absence.wanted_back));
+    return lease.is_moving() ||
+           (!takes_turns && (lease.resizing.growth || lease.absence.wanted_back));
   });
   if (moves) return nullptr;
   for (const LeaseId id : coordinator.queue(now)) {

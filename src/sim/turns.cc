@@ -136,7 +136,8 @@ std::string Turns::check_idleness(const Observations& observations, const server
   const Idle before = std::exchange(idle_, {});
   if (queue_.empty() || engine.journal_behind()) return {};
   for (const auto& [id, lease] : observations.journal.leases()) {
-    if (lease.growth || lease.absence.wanted_back) return {};  // What is free may be kept for it.
+    if (lease.resizing.growth || lease.absence.wanted_back)
+      return {};  // What is free may be kept for it.
   }
   for (const LeaseId id : queue_) {
     const ReferenceLease* lease = observations.journal.find(id);
