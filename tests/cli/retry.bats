@@ -54,6 +54,15 @@ third_time='echo run >>runs; echo "attempt $(wc -l <runs), ${BERTH_RESTART:-firs
   [[ ! -e $(jobs)/1/environment ]]
 }
 
+@test "who does not want to wait for the next attempt starts it now" {
+  berth submit -q -m 2G --retry 1 --retry-after 1h -- bash -c 'echo run >>runs; [[ $(wc -l <runs) == 2 ]]'
+  eventually waits_for_retry 1
+  berth edit 1 --at now
+  run berth wait 1
+  status_is 0
+  [[ $(wc -l <runs) == 2 && $(of 1 restarts) == 1 ]]
+}
+
 @test "what starts after it waits for its last attempt" {
   berth submit -q -m 2G --retry 1 --retry-after 1s -- bash -c 'echo run >>runs; [[ -e good ]]'
   berth submit -q -m 1G --after-fail 1 -n bad -- touch failed
