@@ -42,9 +42,11 @@ is_over() { [[ -e $(jobs)/$1/result ]]; }
   berth submit -q -m 14G -n blocker -- bash -c 'until [[ -e go ]]; do sleep 0.05; done'
   berth submit -q -m 8G --retry 2 --retry-after 50ms --log all.log -- bash -c 'echo "try ${BERTH_RESTART:-0}"; [[ ${BERTH_RESTART:-0} == 2 ]]'
   berth submit -q -m 8G --retry 1 --retry-after 50ms --log each-%a.log -- bash -c 'echo "try ${BERTH_RESTART:-0}"; [[ ${BERTH_RESTART:-0} == 1 ]]'
-  timeout 30 berth logs -f 2 >all 2>/dev/null 3>&- &
+  timeout 60 berth logs -f 2 >all 2>all_said 3>&- &
   local all=$!
-  timeout 30 berth logs -f 3 >each 2>/dev/null 3>&- &
+  timeout 60 berth logs -f 3 >each 2>each_said 3>&- &
+  eventually grep -q "waiting for it" all_said
+  eventually grep -q "waiting for it" each_said
   touch go
   wait $! $all
   [[ $(grep ^try all.log) == $'try 0\ntry 1\ntry 2' ]]
