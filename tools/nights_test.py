@@ -55,6 +55,19 @@ class Nights(unittest.TestCase):
         self.assertIn('asan: due', self.due('asan')[1])
         self.assertIn('fuzz: passed', self.due('fuzz')[1])
 
+    def test_what_no_test_reads_makes_no_stage_of_tests_due(self):
+        self.run_in('keep_stage asan 7 passed 3 0; keep_stage mutants 8 passed 4 0; '
+                    'keep_stage test 9 passed 5 0; mkdir -p tests/mutants')
+        self.commit()
+        self.run_in('echo x >docs/measurements/seeds.ndjson; git add -A')
+        self.assertEqual(self.due('asan', 'mutants', 'test')[0], 0)
+        self.run_in('echo x >tests/mutants/a.patch; git add -A')
+        code, out = self.due('asan', 'mutants', 'test')
+        self.assertEqual(code, 1)
+        self.assertIn('asan: passed', out)
+        self.assertIn('mutants: due', out)
+        self.assertIn('test: due', out)
+
     def test_a_red_one_is_due_and_a_later_green_one_counts(self):
         self.run_in('keep_stage sim 7 "FAILED (1)" 3 1')
         self.commit()
