@@ -206,7 +206,7 @@ class EndsWithTheMachine : public Jobs {
     run_second();
     story.use(2, gib(1), 0, false);  // The driver frees that later.
   }
-  void ends(ExitBody body) {
+  void ends(const ExitBody& body) {
     (void)story.feed(ReportExit{{73}, {{1000}}, {0, 2}, body});
     (void)story.feed(ProcessEnded{S::process(2)});
   }
