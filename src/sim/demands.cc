@@ -83,7 +83,7 @@ void Demands::begin_running() const {
   };
   begin_holding();
   again(plan.messages.after, [this] { send_message(); });
-  if (client_.env.plan.messages) again(kLooksEvery, [this] { answer_message(); });
+  if (client_.env.plan.jobs) again(kLooksEvery, [this] { answer_message(); });
   again(plan.saves.after, [this] { ask_to_save(); });
   if (plan.request.checkpoint) again(kLooksEvery, [this] { save(); });
   suspend();

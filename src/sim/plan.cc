@@ -287,12 +287,13 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     session.request.requeue_grace = random.spread(milliseconds(10), seconds(5));
     session.requeues_after = perhaps(random, 800, milliseconds(5), seconds(5));
   }
-  if (plan.edits) session.edits_after = perhaps(random, 200, milliseconds(1), seconds(5));
+  if (plan.jobs) session.edits_after = perhaps(random, 200, milliseconds(1), seconds(5));
   session.edits_start = plan.rate(Fault::kWallJump) == 0;
   session.request.may_yield = !session.request.ttl && random.chance(300);
   if (random.chance(plan.slices_per_mille)) runs_in_turns(random, plan, session);
-  if (plan.jobs) draw_job(random, plan, session);
-  if (plan.messages) draw_messages(random, session);
+  if (!plan.jobs) return session;
+  draw_job(random, plan, session);
+  draw_messages(random, session);
   return session;
 }
 

@@ -30,9 +30,7 @@ struct Plan {
   std::array<std::uint32_t, kFaultCount> per_mille{};
   std::uint32_t slices_per_mille = 0;  // Of those that ask for memory of one device.
   bool fresh_names = false;            // One of the users works under another name each time.
-  bool edits = false;                  // Requests are changed while they wait.
-  bool jobs = false;                   // Some are jobs, and some are started again when they fail.
-  bool messages = false;               // Requests are put on hold, and holders are sent messages.
+  bool jobs = false;  // Some are, some are started again when they fail; users edit, hold and ask.
 
   std::uint32_t rate(Fault fault) const { return per_mille[static_cast<std::size_t>(fault)]; }
 };

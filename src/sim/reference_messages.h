@@ -25,7 +25,7 @@ class ReferenceMessages {
   bool end(const MessageAnswered& fact, const ReferenceLease& lease, Instant at);
   void restore(const LeaseView& view);
 
-  /// Those that are not answered, in order; 0: there is none.
+  /// Of those that nobody has answered: how many, and the number of the first; 0: there is none.
   std::size_t count() const { return open_.size(); }
   std::uint64_t first() const { return open_.empty() ? 0 : open_.begin()->first; }
   /// When the first of them lapses; never where there is none.

@@ -31,7 +31,7 @@ bool is_by_value(std::uint64_t seed) {
 Plan plan_for(Random& random, std::uint64_t seed, Duration span) {
   Plan plan = draw_plan(random);
   if (is_by_value(seed)) plan.settings.order = Order::kValue;
-  plan.edits = plan.jobs = plan.messages = seed > kSeedsBeforeValue;
+  plan.jobs = seed > kSeedsBeforeValue;
   if (span > Duration{}) plan.sample_interval = seconds(1);
   return plan;
 }

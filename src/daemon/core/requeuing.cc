@@ -11,6 +11,14 @@
 #include "core/operations.h"
 
 namespace berth::core {
+namespace {
+
+// A user has told it to end.
+bool is_released(const Lease& lease) {
+  return lease.releasing() != nullptr && lease.releasing()->by;
+}
+
+}  // namespace
 
 std::optional<Refusal> Requeuing::refuse(const Lease& lease) const {
   const auto wrong = [&](const std::string& why) {
@@ -50,20 +58,17 @@ std::optional<Retry> Requeuing::decide_retry(const Lease& lease, const ExitBody&
 // One that is told to end does not come again, but where that was for its use of memory.
 std::optional<Retry> Requeuing::retry_of(const Lease& lease) const {
   const Held* was = lease.granted();
-  if (was == nullptr || was->requeue) return std::nullopt;
-  const bool is_told_to_end = (was->revoked && was->revoked->result != EndResult::kOverBudget) ||
-                              (lease.releasing() != nullptr && lease.releasing()->by);
+  if (was == nullptr || was->requeue || is_released(lease)) return std::nullopt;
+  const bool is_told_to_end = was->revoked && was->revoked->result != EndResult::kOverBudget;
   return is_told_to_end ? std::nullopt : lease.retries.next;
 }
 
 // Whatever its command said of the signal.
 bool Requeuing::goes_on_after_boot(const Lease& lease) const {
   const Held* was = lease.granted();
-  const bool is_shutdown =
-      was != nullptr && was->command_ended && was->exit && lease.retries.kind == EndKind::kShutdown;
-  const bool is_told_to_end =
-      is_shutdown && (was->revoked || (lease.releasing() != nullptr && lease.releasing()->by));
-  return is_shutdown && lease.job && lease.request.requeue_grace && !is_told_to_end;
+  if (was == nullptr || !was->command_ended || !was->exit) return false;
+  if (was->revoked || is_released(lease)) return false;
+  return lease.retries.kind == EndKind::kShutdown && lease.job && lease.request.requeue_grace;
 }
 
 bool Requeuing::comes_back(const Lease& lease) const {

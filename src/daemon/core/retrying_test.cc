@@ -207,6 +207,19 @@ TEST_F(Retrying, WhatItLeavesBehindIsWaitedFor) {
   EXPECT_EQ(view().result, EndResult::kCancelled);
 }
 
+TEST_F(Retrying, WhatIsReleasedWhileItsLeftoversRunIsNotStartedAgain) {
+  story.use(9, gib(1));
+  (void)story.feed(ReportExit{
+      {73}, {{1000}}, {0, 1}, {.exit = {.code = 3}, .leftovers = {S::process(9)}, .restarts = 0}});
+  (void)story.feed(ProcessEnded{S::process(1)});
+  EXPECT_TRUE(next_attempt_of(view()));
+  (void)story.feed(Release{{9}, {{1000}}, {1}, {.detach = true}});
+  story.use(1, {});
+  story.use(9, {});
+  (void)story.sample();
+  EXPECT_EQ(view().state, LeaseState::kEnded);
+}
+
 TEST_F(Retrying, WhatWaitsForItDecidesByItsLastAttempt) {
   ask_after(Ends::kFailed);
   ask_after(Ends::kOk);

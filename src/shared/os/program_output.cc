@@ -49,8 +49,8 @@ Result<ProgramOutput> output_of(SpawnPlan plan, const OutputBounds& bounds) {
   plan.standard[1] = writer.get();
   TRY(pid, spawn(plan));
   writer = UniqueFd();
-  const bool has_time = bounds.within == Duration{};
-  const Instant until = has_time ? Instant::never() : PosixClock().now() + bounds.within;
+  const bool is_bounded = bounds.within > Duration{};
+  const Instant until = is_bounded ? PosixClock().now() + bounds.within : Instant::never();
   ProgramOutput output;
   if (!read_all(reader.get(), bounds.bytes_max, until, output.text)) ::kill(pid, SIGKILL);
   while (::waitpid(pid, &output.status, 0) < 0 && errno == EINTR) {
