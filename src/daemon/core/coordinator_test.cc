@@ -214,6 +214,15 @@ TEST(Coordinator, AWaitThatIsOverIsRefusedWithWhatIsMissing) {
   EXPECT_EQ(story.coordinator.lease({2}, story.now)->result, EndResult::kRefused);
 }
 
+TEST(Coordinator, AWaitThatIsOverWhileItIsSetAsideSaysSo) {
+  Story story({.order = Order::kFifo, .reserve = {}});
+  Request patient = S::budget(gib(10));
+  patient.wait_max = seconds(3);
+  (void)story.ask(patient);
+  EXPECT_EQ(story.pass(seconds(5)), "park 1; end 1; ");
+  EXPECT_EQ(story.refusal(), "lease 1 was set aside, and the 3 s that it may wait are over");
+}
+
 TEST(Coordinator, AnOfferThatIsNotClaimedGoesToTheNextAndTheRequestIsParked) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));

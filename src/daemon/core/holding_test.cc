@@ -126,6 +126,24 @@ TEST_F(Holding, TheTimeThatItMayWaitGoesOn) {
   (void)story.ask(request);
   (void)hold(4);
   EXPECT_THAT(story.pass(seconds(31)), HasSubstr("end 4; "));
+  EXPECT_EQ(story.refusal(), "lease 4 is on hold, and the 30 s that it may wait are over");
+}
+
+// Its offer would lapse, and its wait with it: not what is asked for.
+TEST_F(Holding, OfWhatWasOfferedAtTheEndOfItsWaitEndsNothing) {
+  Request request = S::whole();
+  request.wait_max = seconds(30);
+  (void)story.feed(Cancel{{71}, {{1000}}, {2}});
+  (void)story.feed(Cancel{{72}, {{1000}}, {3}});
+  (void)story.ask(request);
+  (void)story.pass(seconds(29));
+  EXPECT_THAT(first_ends(), HasSubstr("grant 4; "));
+  (void)story.pass(seconds(1));
+  EXPECT_EQ(hold(4), "refuse wrong_state; ");
+  EXPECT_EQ(story.refusal(),
+            "lease 4 was granted at the end of the time that it may wait, and on hold it would end "
+            "(berth cancel 4 ends it)");
+  EXPECT_EQ(story.claim(4), "held 4; ");
 }
 
 TEST_F(Holding, WhoSetItAsideTakesItsPlaceAndNothingElse) {

@@ -23,6 +23,9 @@
 
 namespace berth::core {
 
+/// When a request ends that has not been granted; never if it may wait as long as it takes.
+Instant ends_wait(const Lease& lease);
+
 /// As what is known of its command says.
 EndResult result_of(const Held& held);
 /// Of one that is being released.

@@ -13,13 +13,21 @@
 namespace berth::core {
 namespace {
 
+std::string why_wait_ended(const Lease& lease, const Admission& admission) {
+  const std::string most = to_text(checked(lease.request.wait_max));
+  const std::string over = ", and the " + most + " that it may wait are over";
+  if (lease.waiting()->hold) return text_of(lease.id) + " is on hold" + over;
+  if (lease.waiting()->parked_since) return text_of(lease.id) + " was set aside" + over;
+  return "not granted within " + most + ": " + admission.shortage_text(lease.request, lease.user);
+}
+
+}  // namespace
+
 // What has run once waits as long as it takes.
 Instant ends_wait(const Lease& lease) {
   if (!lease.request.wait_max || lease.restarts > 0) return Instant::never();
   return lease.queued_at + *lease.request.wait_max;
 }
-
-}  // namespace
 
 Instant Lifecycle::due(const Lease& lease) const {
   Instant at = known_.at(lease.id).exit_answer_by;
@@ -86,10 +94,8 @@ void Lifecycle::tend_waiting(const Lease& lease, const Waiting& waiting) {
   const LeaseId id = lease.id;
   const Instant now = core_->now().instant;
   if (ends_wait(lease) <= now) {
-    end_waiting(
-        id, EndResult::kRefused,
-        {{RefusalCode::kBusy, "not granted within " + to_text(checked(lease.request.wait_max)) +
-                                  ": " + admission_->shortage_text(lease.request, lease.user)}});
+    end_waiting(id, EndResult::kRefused,
+                {{RefusalCode::kBusy, why_wait_ended(lease, *admission_)}});
   } else if (waiting.parked_since && *waiting.parked_since + limits::kParkedMax <= now) {
     end_waiting(id, EndResult::kCancelled,
                 {{RefusalCode::kBusy, text_of(id) + " was set aside for " +

@@ -155,7 +155,14 @@ void Requests::on(const Hold& event) {
                                       : " does not wait"));
     return;
   }
-  if (lease->waiting() == nullptr) lifecycle_->lapse(id, false);
+  if (offered && ends_wait(*lease) <= core_->now().instant) {
+    return core_->refuse(event.token, RefusalCode::kWrongState,
+                         text_of(id) +
+                             " was granted at the end of the time that it may wait, and "
+                             "on hold it would end (berth cancel " +
+                             to_text(id) + " ends it)");
+  }
+  if (offered) lifecycle_->lapse(id, false);
   if (lease->waiting()->hold.has_value() == event.body.off) {
     core_->decide(id, RequestOnHold{id, !event.body.off, event.actor.user});
     core_->look_again(lease->set.has_value());  // Its members may be granted, or not.

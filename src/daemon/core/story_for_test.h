@@ -128,10 +128,12 @@ class Story {
     }
     return last;
   }
-  /// What was said with the last refusal.
+  /// What was said with the last refusal, of a request that ended without a grant as well.
   std::string refusal() const {
     std::string last;
     for (const Effect& effect : effects) {
+      const auto* news = std::get_if<Notify>(&effect);
+      if (news != nullptr && !news->refusal.empty()) last = news->refusal.front().message;
       const auto* reply = std::get_if<Reply>(&effect);
       if (reply == nullptr) continue;
       if (const auto* refusal = std::get_if<Refusal>(&reply->answer)) last = refusal->message;
