@@ -162,10 +162,13 @@ peak_within() {
 
 # others_are_answered: a question in two seconds at most, however loaded this machine is.
 others_are_answered() {
-  attack alice <<'PY'
+  # What ThreadSanitizer watches takes ten times as long, and that of all who ask at once.
+  local most=2000
+  ! berth_is_sanitized t || most=10000
+  attack alice <<PY
 from attack import *
 slowest = waits(30)[-1]
-assert slowest < 2000, f'{slowest} ms'
+assert slowest < $most, f'{slowest} ms'
 PY
 }
 
