@@ -10,7 +10,8 @@ test_files="tests :!tests/mutants"
 programs="$code examples fuzz integrations python share $test_files"
 # The tests of documents run what stands in them.
 documents="ARCHITECTURE.md README.md docs"
-# What each stage covers, as paths of git; a stage that is not named here: all of the tree.
+# What each stage covers, as paths of git, and each part of it (mutants_2); a stage that is not
+# named here: all of the tree.
 declare -A covers=(
   [adversary]="$programs"
   [others]="$code share tests/cli/lib.bash tests/programs_of_others"
@@ -54,14 +55,15 @@ green_commit() {
 
 # due_stages STAGE...: says of each whether it has to be run, and why; ends with 1 if one has.
 due_stages() {
-  local name commit changed code=0
+  local name paths commit changed code=0
   for name in "$@"; do
     commit=$(green_commit "$name")
+    paths=${covers[${name%_[0-9]}]:-.}
     # shellcheck disable=SC2086 # the paths are split at blanks on purpose
     if [[ -z $commit ]]; then
       echo "$name: due: never passed"
       code=1
-    elif ! changed=$(git diff --name-only "$commit" -- ${covers[$name]:-.} "${uncovered[@]}"); then
+    elif ! changed=$(git diff --name-only "$commit" -- $paths "${uncovered[@]}"); then
       echo "$name: due: passed at $commit, which is not in this history"
       code=1
     elif [[ -n $changed ]]; then

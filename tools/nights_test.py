@@ -68,6 +68,14 @@ class Nights(unittest.TestCase):
         self.assertIn('mutants: due', out)
         self.assertIn('test: due', out)
 
+    def test_a_part_covers_what_its_stage_covers(self):
+        self.run_in('keep_stage mutants_2 7 passed 3 0')
+        self.commit()
+        self.run_in('echo x >docs/a.md')
+        self.assertIn('mutants_2: passed', self.due('mutants_2')[1])
+        self.run_in('echo x >src/a.cc')
+        self.assertIn('mutants_2: due', self.due('mutants_2')[1])
+
     def test_a_red_one_is_due_and_a_later_green_one_counts(self):
         self.run_in('keep_stage sim 7 "FAILED (1)" 3 1')
         self.commit()

@@ -163,9 +163,23 @@ class Night(unittest.TestCase):
         stages, _, _ = would_do('share=0; nproc() { echo 2; }; night_stages')
         most = {name: int(seconds) for name, _, seconds, _ in stages}
         for name in ('test', 'tidy', 'clang', 'asan', 'tsan', 'adversary', 'neighbours', 'sim',
-                     'mutants', 'chaos', 'fuzz', 'train', 'train_asan'):
+                     'mutants_1', 'mutants_2', 'mutants_3', 'chaos', 'fuzz', 'train',
+                     'train_asan'):
             self.assertIn(name, most)
             self.assertLessEqual(most[name], 3600, name)
+
+    def test_each_mutant_is_in_one_part(self):
+        script = '''all=(a b c d e f g)
+                  for part in 1 2 3; do chosen=(); choose_part $part/3; echo "${chosen[*]}"; done'''
+        function = subprocess.run(['sed', '-n', '/^choose_part()/,/^}/p', 'tests/mutants/run'],
+                                  cwd=ROOT, text=True, check=True, capture_output=True).stdout
+        said = subprocess.run(['bash', '-c', function + script], text=True, check=True,
+                              capture_output=True).stdout
+        self.assertEqual(said.split('\n')[:3], ['a d g', 'b e', 'c f'])
+        for wrong in ('0/3', '4/3', '1/0', 'x/3', '1/'):
+            said = function + 'usage() { exit 64; }; choose_part ' + wrong
+            done = subprocess.run(['bash', '-c', said], check=False)
+            self.assertEqual(done.returncode, 64, wrong)
 
     def test_where_there_is_a_gpu_its_tests_have_eight_minutes(self):
         stages, _, _ = would_do('share=0; has_gpu() { true; }; night_stages')
