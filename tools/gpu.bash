@@ -51,9 +51,12 @@ take_package() {
 take_boost() {
   local source header library
   local -A libraries=()
+  local roots=(-Isrc)
+  # As SOURCE_ROOTS of CMakeLists.txt: each group's folders have names of their own.
+  for library in src/*/; do roots+=("-I${library%/}"); done
   mapfile -t sources < <(grep -rlE --include='*.cc' '#include <boost/' src)
   for source in "${sources[@]}"; do
-    g++ -std=c++23 -M -Isrc -DBOOST_ASIO_SEPARATE_COMPILATION -DFMT_HEADER_ONLY=1 \
+    g++ -std=c++23 -M "${roots[@]}" -DBOOST_ASIO_SEPARATE_COMPILATION -DFMT_HEADER_ONLY=1 \
       -DSPDLOG_FMT_EXTERNAL '-DBERTH_VERSION=""' "$source" >>"$1/boost.d" || return
   done
   while read -r header; do

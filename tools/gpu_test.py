@@ -175,5 +175,18 @@ class Gpu(unittest.TestCase):
                                STAND_IN_CMAKE=self.libtorch(), trainer_ends='1')
 
 
+class Bundle(unittest.TestCase):
+    def test_it_is_made_of_this_tree_and_has_what_the_sources_include(self):
+        """It reads the sources with the preprocessor, wherever their folders have gone."""
+        with tempfile.TemporaryDirectory() as folder:
+            made = subprocess.run(
+                ['bash', '-c', RUN.rpartition('verb_gpu')[0] + f'make_bundle {folder}/bundle'],
+                cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
+            for path in ('include/boost/asio/io_context.hpp', 'include/boost/beast/http.hpp',
+                         'include/sqlite3.h', 'lib/libsqlite3.a', 'MANIFEST'):
+                self.assertTrue(os.path.exists(f'{folder}/bundle/{path}'), path)
+
+
 if __name__ == '__main__':
     unittest.main()
