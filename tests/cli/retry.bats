@@ -64,7 +64,7 @@ third_time='echo run >>runs; echo "attempt $(wc -l <runs), ${BERTH_RESTART:-firs
 }
 
 @test "what starts after it waits for its last attempt" {
-  berth submit -q -m 2G --retry 1 --retry-after 1s -- bash -c 'echo run >>runs; [[ -e good ]]'
+  berth submit -q -m 2G --retry 1 --retry-after 1h -- bash -c 'echo run >>runs; [[ -e good ]]'
   berth submit -q -m 1G --after-fail 1 -n bad -- touch failed
   berth submit -q -m 1G --after-ok 1 -n good -- touch succeeded
   eventually waits_for_retry 1
@@ -72,6 +72,7 @@ third_time='echo run >>runs; echo "attempt $(wc -l <runs), ${BERTH_RESTART:-firs
   contains "it starts when 1 has failed; 1 has failed and is started again: how its last attempt ends is what counts"
   [[ $(berth why bad --json | jq -c .retried) == "[1]" ]]
   touch good
+  berth edit 1 --at now
   eventually ended_as bad refused
   eventually ended_as good ok
   [[ ! -e failed && -e succeeded && $(wc -l <runs) == 2 ]]
@@ -125,7 +126,7 @@ third_time='echo run >>runs; echo "attempt $(wc -l <runs), ${BERTH_RESTART:-firs
 
 @test "berth run that is told to end ends, and its command is not started again" {
   berth run -q -m 2G --retry 3 --retry-after 50ms -- bash -c 'echo run >>runs; exec sleep 60' 3>&- &
-  eventually test -e runs
+  eventually grep -q run runs # The file is there before the line.
   kill -TERM $!
   wait $! || code=$?
   [[ $code == 143 ]]
