@@ -49,11 +49,11 @@ take_package() {
 # take_boost FOLDER: those libraries of it that we include, whole, since another compiler may
 # include more of them; of the three largest, which are made of alternatives, what is read here.
 take_boost() {
-  local source header library
+  local source header library group
   local -A libraries=()
-  local roots=(-Isrc)
   # As SOURCE_ROOTS of CMakeLists.txt: each group's folders have names of their own.
-  for library in src/*/; do roots+=("-I${library%/}"); done
+  local roots=(-Isrc)
+  for group in src/*/; do roots+=("-I${group%/}"); done
   mapfile -t sources < <(grep -rlE --include='*.cc' '#include <boost/' src)
   for source in "${sources[@]}"; do
     g++ -std=c++23 -M "${roots[@]}" -DBOOST_ASIO_SEPARATE_COMPILATION -DFMT_HEADER_ONLY=1 \

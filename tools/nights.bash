@@ -5,9 +5,10 @@
 nights=docs/measurements/nights.ndjson
 
 code="CMakeLists.txt CMakePresets.json cmake dev include simgpu src"
+tested="$code examples fuzz integrations python share"
 # Patches are read by the stage that applies them, and by those that cover all of the tree.
 test_files="tests :!tests/mutants"
-programs="$code examples fuzz integrations python share $test_files"
+programs="$tested $test_files"
 # The tests of documents run what stands in them.
 documents="ARCHITECTURE.md README.md docs"
 # What each stage covers, as paths of git, and each part of it (mutants_2); a stage that is not
@@ -23,7 +24,7 @@ declare -A covers=(
   [bare_gpu]="$code tests/gpu tests/programs tools"
   [sim]="$code"
   [week]="$code"
-  [mutants]="$code examples fuzz integrations python share tests"
+  [mutants]="$tested tests"
   [chaos]="$code tests/chaos tests/programs"
   [fuzz]="$code fuzz"
   [train]="$code python $test_files docs/training.md"
