@@ -126,7 +126,7 @@ ROWS
   [[ ! -e started ]]
   run berth run -m 2G -- berth run --over-budget kill -- touch started
   status_is 77
-  contains "which has said what becomes of it"
+  contains "lease 1 has said what becomes of it when it is over its budget: --new-lease"
   configure 'enforce.over_budget = "requeue"'
   run berth run -m 2G -- true
   status_is 78

@@ -80,3 +80,17 @@ tells() { grep -qF -- "$1" "$world/events"; }
   status_is 64
   contains "as lines for people, or as JSON"
 }
+
+@test "--since begins with what was done since then, and goes on with what is done" {
+  berth run -q -m 8G -n early -- true
+  eventually state_is early ended
+  feed --json --since 1h
+  told() { jq -s -e "any(.[]; .event == \"$1\" and .data.name == \"$2\")" "$world/events"; }
+  eventually told audit early
+  jq -s -e 'any(.[]; .event == "audit" and .data.verb == "grant" and (.time | test("Z$")))' "$world/events"
+  berth run -q -m 8G -n late -- true
+  eventually told ended late
+  run berth events --since yesterday
+  status_is 64
+  contains "yesterday"
+}

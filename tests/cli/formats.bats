@@ -191,3 +191,40 @@ PY
     ! grep -q "$esc\|"$'\a\|\xe2\x80\xae' "$world/shown" || { echo "$form"; cat -v "$world/shown"; return 1; }
   done
 }
+
+# error_is WORD: what was printed is one error, and JSON; what is said to people is the same.
+error_is() {
+  [[ $(jq -r .error.code <<<"$output") == "$1" ]] || { echo "$output"; return 1; }
+  [[ $stderr == *"$(jq -r .error.message <<<"$output")"* ]]
+  [[ -n $(jq -r '.error.cure // ""' <<<"$output") ]]
+}
+
+@test "who asks for JSON gets errors as JSON too, with a word, a sentence and a cure" {
+  berth daemon start
+  run --separate-stderr berth show 99 --json
+  status_is 66
+  error_is not_found
+  run --separate-stderr berth ps -o ndjson --no-such-option
+  status_is 64
+  error_is usage
+  berth reserve 1h -q -x
+  run --separate-stderr berth reserve 1h --json -m 1G --no-wait
+  status_is 75
+  error_is busy
+  run --separate-stderr berth reserve 1h --json -m 1000G
+  status_is 64
+  error_is never_fits
+  berth daemon stop
+  run --separate-stderr berth ps --json --no-autostart
+  status_is 69
+  error_is unavailable
+}
+
+@test "errors are not printed on stdout for people, nor in other forms" {
+  berth daemon start
+  for form in table csv tsv ids; do
+    run --separate-stderr berth show 99 -o $form
+    status_is 66
+    [[ -z $output && -n $stderr ]]
+  done
+}

@@ -64,3 +64,52 @@ SH
   contains "belongs to another machine, simulated or real: asking for a new lease"
   contains "lease 1"
 }
+
+@test "--lease runs a command in a lease of one's own, from any shell" {
+  berth reserve 1h -q -m 4G -n box >id
+  run berth run --lease box -- sh -c 'echo "in $BERTH_LEASE with $BERTH_VRAM_BYTES, $CUDA_VISIBLE_DEVICES"; exit 9'
+  status_is 9
+  contains "berth: joining lease 1 (4.0 GiB on GPU 0)"
+  contains "in 1 with 4294967296, 0"
+  run berth run -q --lease "$(<id)" -- vram_user --bytes 5GiB
+  [[ $status != 0 ]]
+  contains "CUDA_ERROR_OUT_OF_MEMORY"
+  state_is 1 held
+  [[ $(berth ps -a --json | jq '.items | length') == 1 ]]
+}
+
+@test "--lease inside of another lease is the one that was named" {
+  berth reserve 1h -q -m 2G
+  run berth run -q -m 4G -- berth run -q --lease 1 -- sh -c 'echo "$BERTH_LEASE of $BERTH_OUTER_LEASES"'
+  status_is 0
+  [[ $output == "1 of " ]]
+}
+
+@test "--lease of what cannot be joined ends at once, and starts nothing" {
+  run berth run --lease 7 -- touch started
+  status_is 66
+  contains "7"
+  run berth run --lease 1..3 -- touch started
+  status_is 64
+  contains "--lease: '1..3' is not one lease, but several"
+  berth reserve 1h -q -x
+  berth run -q -m 4G -- true &
+  eventually is_waiting 2
+  run berth run --lease 2 -- touch started
+  status_is 75
+  contains "--lease: lease 2 waits for its turn (berth why 2)"
+  run berth run --lease 1 -m 1000G -- touch started
+  status_is 77
+  contains "or another lease, without --lease"
+  berth cancel 2
+  run berth run --lease 2 -- touch started
+  status_is 66
+  contains "--lease: lease 2 has ended: berth reserve asks for another one"
+  run berth submit --lease 1 -- touch started
+  status_is 64
+  contains "--lease: a job has a lease of its own (berth run)"
+  run berth run --lease 1 --new-lease -- touch started
+  status_is 64
+  [[ ! -e started ]]
+}
+is_waiting() { [[ $(of "$1" state) == waiting ]]; }

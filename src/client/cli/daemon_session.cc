@@ -85,8 +85,7 @@ std::optional<std::string> DaemonSession::body_of(Result<client::Answer> answer)
   }
   if (const auto& daemon = checked(client_).connection().daemon()) simulated_ = daemon->simulated;
   if (answer->ok()) return std::move(answer->body);
-  const wire::ApiError error = wire::decode_error(answer->body);
-  fail(wire::exit_code(error.code), error.message);
+  fail(wire::decode_error(answer->body));
   return std::nullopt;
 }
 
@@ -126,6 +125,11 @@ std::optional<wire::LeaseAnswer> DaemonSession::wait_for_end(
 void DaemonSession::fail(ExitCode code, std::string_view sentence) {
   static_cast<void>(invocation_.fail(code, sentence));
   note(code);
+}
+
+void DaemonSession::fail(const wire::ApiError& error) {
+  static_cast<void>(invocation_.fail(error));
+  note(wire::exit_code(error.code));
 }
 
 void DaemonSession::note(ExitCode code) {

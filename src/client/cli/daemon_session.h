@@ -58,6 +58,7 @@ class DaemonSession {
 
   /// Says it and notes it.
   void fail(ExitCode code, std::string_view sentence);
+  void fail(const wire::ApiError& error);
   /// Keeps it if it is the first failure.
   void note(ExitCode code);
   int status() const { return status_; }

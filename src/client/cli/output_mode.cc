@@ -30,6 +30,13 @@ std::string over_the_last(std::string_view text, std::size_t lines_max) {
 
 }  // namespace
 
+void OutputMode::declare(Watching watching) {
+  declare_output(invocation_.options, choice_, watching);
+  invocation_.is_for_programs = [this] {
+    return choice_.format == Format::kJson || choice_.format == Format::kNdjson;
+  };
+}
+
 bool OutputMode::open() {
   const auto settings = settings_of(invocation_);
   if (!settings) {

@@ -20,7 +20,7 @@ class OutputMode {
   explicit OutputMode(Invocation& invocation) : invocation_(invocation), session_(invocation) {}
 
   /// -o and its like; before parse().
-  void declare(Watching watching) { declare_output(invocation_.options, choice_, watching); }
+  void declare(Watching watching);
   /// The form where no option says another; before parse(). Settings do not count then.
   void prefer(Format format) {
     choice_.format = format;

@@ -50,6 +50,7 @@ int submit_failed(Invocation& invocation, const std::vector<std::string>& words)
   run.directory = job->directory;
   run.session.request.after.clear();
   run.session.request.not_before.reset();
+  run.session.request.carried.key.clear();
   return run_with(again, std::move(run));
 }
 

@@ -90,6 +90,7 @@ class Reservation {
 
  private:
   std::variant<wire::LeaseAnswer, ExitOutcome> wait(const RequestPlan& plan);
+  std::variant<wire::LeaseAnswer, ExitOutcome> find_existing(LeaseId id);
   ExitOutcome tell(const LeaseView& lease);
   ExitOutcome tell_variables(const LeaseView& lease);
   bool apply_budget(const LeaseView& lease, const std::string& own_path, Variables& variables);
@@ -135,10 +136,27 @@ std::variant<wire::LeaseAnswer, ExitOutcome> Reservation::wait(const RequestPlan
                                     .version = BERTH_VERSION};
   QueueWait queue_wait({session_.client(), again, *signals, console_, status}, plan.body(anchor()));
   const std::variant<QueueWait::Granted, ExitOutcome> granted = queue_wait.wait();
-  if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
+  if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) {
+    const std::optional<LeaseId> existing = left->exists();
+    return existing ? find_existing(*existing) : *left;
+  }
   Result<wire::LeaseAnswer> lease = queue_wait.granted();
   if (lease.ok()) return *std::move(lease);
   session_.fail(ExitCode::kVersion, lease.error().message);
+  return failed();
+}
+
+// --key: the answer to the first request was lost, or nobody remembers it.
+std::variant<wire::LeaseAnswer, ExitOutcome> Reservation::find_existing(LeaseId id) {
+  auto lease =
+      session_.ask({.route = wire::Route::kLease, .lease = to_text(id)}, wire::decode_lease);
+  if (!lease) return failed();
+  if (lease->view.state == LeaseState::kHeld) return *std::move(lease);
+  const bool waits = lease->view.state == LeaseState::kWaiting;
+  session_.fail(waits ? ExitCode::kTryLater : ExitCode::kNoInput,
+                "lease " + to_text(id) + ", asked for with this key, " +
+                    (waits ? "waits for its turn (berth why " + to_text(id) + ")"
+                           : "has ended: another key asks for another one"));
   return failed();
 }
 
@@ -226,6 +244,7 @@ int run_reserve(Invocation& invocation) {
       {"eval \"$(berth reserve 2h -m 8G --export)\"", "this shell works with 8 GiB for two hours"},
       {"berth reserve 30m -x --no-wait", "a whole GPU now, or 75"}};
   declare(invocation, reserve);
+  invocation.is_for_programs = [&reserve] { return reserve.json; };
   if (const auto end = invocation.parse()) return *end;
   if (reserve.request.learned) {
     return invocation.usage_error(
@@ -236,6 +255,9 @@ int run_reserve(Invocation& invocation) {
   }
   const auto config = request_settings_of(invocation);
   if (!config) return to_status(ExitCode::kConfig);
+  if (!reserve.request.session) {
+    reserve.request.session = std::string(environment_text("BERTH_SESSION"));
+  }
   Result<RequestPlan> plan = plan_request(reserve.request, *config);
   if (!plan.ok()) return invocation.usage_error(plan.error().message);
   const Result<DeviceChoice> choice = choice_of(reserve.request.gpus);
@@ -247,6 +269,7 @@ int run_reserve(Invocation& invocation) {
                   reserve.quiet ? Console::Volume::kQuiet : Console::Volume::kNormal);
   const ExitOutcome left = Reservation(invocation, reserve, config->enforce.mode, console)
                                .make(*std::move(plan), *choice);
+  if (left.error) invocation.print_error(*left.error);
   if (left.signal != 0) die_of(left.signal);
   return left.code;
 }

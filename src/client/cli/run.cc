@@ -100,6 +100,10 @@ int run_with(Invocation& invocation, RunOptions run) {
                                         .seed = set->seed};
   }
   const bool is_job = run.detach || run.session.adopted;
+  if (run.session.lease && (is_job || run.session.new_lease)) {
+    return invocation.usage_error(is_job ? "--lease: a job has a lease of its own (berth run)"
+                                         : "--lease, or --new-lease: not both");
+  }
   if (!is_job && (run.each || !run.grid.empty() || run.running_max)) {
     return invocation.usage_error("--each, --grid and --max-running are for jobs: berth submit");
   }
@@ -146,7 +150,8 @@ int run_run(Invocation& invocation) {
   invocation.examples = {
       {"berth run -m 8G -- python train.py", "8 GiB of any GPU, beside others"},
       {"berth run -x -g 2 -- ./train.sh", "two GPUs of one model, for itself"},
-      {"berth run -m 4G --wait=10m --limit 2h -- make bench", "not for longer than that"}};
+      {"berth run -m 4G --wait=10m --limit 2h -- make bench", "not for longer than that"},
+      {"berth run --lease 12 -- python eval.py", "in a lease that is there, from any shell"}};
   declare_run(invocation, run);
   if (const auto end = invocation.parse()) return *end;
 

@@ -139,6 +139,7 @@ std::optional<int> Invocation::parse() {
 
 int Invocation::usage_error(std::string_view sentence) const {
   complain(sentence_of("berth " + std::string(verb.name), sentence));
+  print_error(wire::error_of(wire::code::kUsage, std::string(sentence)));
   return to_status(ExitCode::kUsage);
 }
 
@@ -149,7 +150,21 @@ int Invocation::fail(const Error& error) const {
 int Invocation::fail(ExitCode code, std::string_view sentence) const {
   // Sentences of the daemon hold names that others chose.
   complain(sentence_of("berth", escape_control(sentence, {.unicode = terminal.unicode})));
+  print_error(wire::error_of(wire::error_word(code), std::string(sentence)));
   return to_status(code);
+}
+
+int Invocation::fail(const wire::ApiError& error) const {
+  complain(sentence_of("berth", escape_control(error.message, {.unicode = terminal.unicode})));
+  print_error(error);
+  return to_status(wire::exit_code(error.code));
+}
+
+void Invocation::print_error(const wire::ApiError& error) const {
+  if (!is_for_programs) return;
+  // An option that is wrong may stand before that.
+  const bool says_json = std::ranges::find(arguments, "--json") != arguments.end();
+  if (says_json || is_for_programs()) print(wire::encode_error(error) + "\n");
 }
 
 int run_berth(const std::vector<std::string>& arguments) {

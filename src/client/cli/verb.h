@@ -17,6 +17,7 @@
 // alone.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@
 #include "cli/exit_status.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "wire/error.h"
 
 namespace berth::cli {
 
@@ -57,6 +59,8 @@ struct Invocation {
 
   /// Known once parse() has returned; without colour until the settings were read.
   Terminal terminal = {};
+  /// Whether what is printed is for programs: then errors are, too. Nothing here: it never is.
+  std::function<bool()> is_for_programs = {};
 
   /// Reads the arguments. A value is the exit status with which the verb must end at once: help was
   /// asked for and printed (0), or the arguments are wrong and it was said (64).
@@ -67,6 +71,9 @@ struct Invocation {
   /// Prints "berth: sentence" on stderr and returns the status that belongs to the code.
   int fail(const Error& error) const;
   int fail(ExitCode code, std::string_view sentence) const;
+  int fail(const wire::ApiError& error) const;
+  /// Of what was said already: on stdout, if that is for programs.
+  void print_error(const wire::ApiError& error) const;
 };
 
 struct Verb {

@@ -112,6 +112,7 @@ std::optional<Refusal> Admission::refuse_shape(const Request& request) const {
   if (request.session.size() > limits::kNameMax || request.labels.size() > limits::kLabelsMax) {
     return invalid("a session name has at most 64 bytes, and a request at most 16 labels");
   }
+  if (request.key.size() > limits::kNameMax) return invalid("a key has at most 64 bytes");
   for (const auto& [key, value] : request.labels) {
     if (key.empty() || key.size() > limits::kNameMax || value.size() > limits::kNameMax) {
       return invalid("the label '" + key.substr(0, limits::kNameMax) +
@@ -161,6 +162,9 @@ std::optional<Refusal> Admission::refuse_shape(const Request& request) const {
     if (given && given->ns < 0) return invalid("a duration below 0");
   }
   if (request.limit && request.limit->ns == 0) return invalid("a limit of 0: it would end at once");
+  if (request.while_used && !request.ttl) {
+    return invalid("while_used is of a reservation, whose time it is about");
+  }
   if (request.ttl && request.limit) return invalid("a reservation has its time, and no --limit");
   if (request.ttl && (request.ttl->ns == 0 || *request.ttl > limits::kTtlMax)) {
     return invalid("DURATION must be between 1 ms and " + to_text(limits::kTtlMax));

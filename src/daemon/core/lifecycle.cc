@@ -208,8 +208,7 @@ void Lifecycle::on(const Renew& event) {
                   "DURATION must be between 1 ms and " + to_text(limits::kTtlMax));
     return;
   }
-  const Instant expires = core_->now().instant + event.body.ttl;
-  core_->decide(lease->id, LeaseRenewed{lease->id, expires, wall_at(expires, core_->now())});
+  renew(*core_, lease->id, event.body.ttl);
   core_->answer(event.token, lease->id);
 }
 
@@ -241,7 +240,13 @@ void Lifecycle::process_ended(LeaseId id, Process process) {
     core_->decide(id, MemberGone{id, process});
     const bool nobody_left = held->members.empty() && (held->command_ended || !held->command);
     const bool hangs_on_them = !lease->request.ttl || held->revoked;
-    if (lease->held() != nullptr && nobody_left && hangs_on_them) settle(id);
+    if (lease->held() != nullptr && nobody_left) {
+      if (hangs_on_them) {
+        settle(id);
+      } else if (lease->request.while_used) {
+        renew(*core_, id, *lease->request.ttl);
+      }
+    }
   }
   finish_if_free(id);
   if (is_supervisor && core_->state().find(id) != nullptr) supervisor_ended(id);

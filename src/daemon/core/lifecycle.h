@@ -26,6 +26,9 @@ namespace berth::core {
 /// When a request ends that has not been granted; never if it may wait as long as it takes.
 Instant ends_wait(const Lease& lease);
 
+/// The time of a reservation begins anew.
+void renew(Decider& core, LeaseId id, Duration ttl);
+
 /// As what is known of its command says.
 EndResult result_of(const Held& held);
 /// Of one that is being released.

@@ -29,6 +29,12 @@ Instant ends_wait(const Lease& lease) {
   return lease.queued_at + *lease.request.wait_max;
 }
 
+void renew(Decider& core, LeaseId id, Duration ttl) {
+  CHECK(ttl.ns > 0);
+  const Instant expires = core.now().instant + ttl;
+  core.decide(id, LeaseRenewed{id, expires, wall_at(expires, core.now())});
+}
+
 Instant Lifecycle::due(const Lease& lease) const {
   Instant at = known_.at(lease.id).exit_answer_by;
   const auto sooner = [&](Instant other) { at = std::min(at, other); };
@@ -126,7 +132,8 @@ void Lifecycle::tend_held(const Lease& lease, const Held& held) {
     lapse(id, true);
     core_->notify(id, LeaseEvent::kParked);
   } else if (held.expires && due(held.expires->at)) {
-    start_releasing(id, EndResult::kOk);
+    const bool is_used = lease.request.while_used && held.has_processes() && !held.revoked;
+    is_used ? renew(*core_, id, checked(lease.request.ttl)) : start_releasing(id, EndResult::kOk);
   } else if (held.growth && due(held.growth->until)) {
     resizing_->drop(id, Refusal{RefusalCode::kBusy, "there was no room to grow in the given time"});
   } else if (held.revoked && !killed && due(held.revoked->kill_at)) {

@@ -101,7 +101,13 @@ std::vector<LeaseId> Coordinator::queue(Now now) const {
 }
 
 std::optional<WhyView> Coordinator::why(LeaseId id, Now now) const {
-  if (const Lease* lease = impl_->state().find(id)) return impl_->explainer.why(*lease, now);
+  if (const Lease* lease = impl_->state().find(id)) {
+    WhyView view = impl_->explainer.why(*lease, now);
+    if (view.reason != WhyView::Reason::kNotWaiting) {
+      view.check_again_after = check_again_after(view.expected_start, now.wall);
+    }
+    return view;
+  }
   if (impl_->state().find_ended(id) == nullptr) return std::nullopt;
   WhyView view;
   view.id = id;
@@ -111,7 +117,11 @@ std::optional<WhyView> Coordinator::why(LeaseId id, Now now) const {
 
 std::variant<FitView, Refusal> Coordinator::fit(const Request& request, Actor actor,
                                                 Now now) const {
-  return impl_->explainer.fit(request, actor, now);
+  std::variant<FitView, Refusal> fit = impl_->explainer.fit(request, actor, now);
+  if (FitView* view = std::get_if<FitView>(&fit); view != nullptr && !view->fits) {
+    view->check_again_after = check_again_after(view->expected_start, now.wall);
+  }
+  return fit;
 }
 
 std::uint64_t Coordinator::ledger_version() const {

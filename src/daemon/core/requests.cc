@@ -12,7 +12,27 @@
 
 namespace berth::core {
 
+// Live, or it has run: one that came to nothing may be asked for anew.
+std::optional<LeaseId> Requests::find_key(const std::string& key, UserId user) const {
+  if (key.empty()) return std::nullopt;
+  for (const auto& [id, lease] : core_->state().leases()) {
+    if (lease.user == user && lease.request.key == key) return id;
+  }
+  for (const LeaseView& ended : core_->state().ended()) {
+    // A set itself never does: its members do.
+    const bool has_run = ended.started_at || (ended.set && ended.set->begun > 0);
+    if (ended.user == user && ended.request.key == key && has_run) return ended.id;
+  }
+  return std::nullopt;
+}
+
 void Requests::on(const Submit& event) {
+  if (const auto lease = find_key(event.request.key, event.actor.user)) {
+    return core_->refuse(
+        event.token,
+        {RefusalCode::kExists,
+         text_of(*lease) + " was asked for with the key '" + event.request.key + "'", lease});
+  }
   Request request = admission_->with_learned_size(event.request, event.actor.user);
   if (std::optional<Refusal> refusal = admission_->refuse(request, event.actor)) {
     return core_->refuse(event.token, *std::move(refusal));

@@ -2,7 +2,9 @@
 // Events of requesters: they ask, come back, claim, set aside, change what they ask for, hang up.
 #pragma once
 
+#include <optional>
 #include <set>
+#include <string>
 
 #include "core/admission.h"
 #include "core/attribution.h"
@@ -49,6 +51,7 @@ class Requests {
 
  private:
   void leave(const Lease& job);
+  std::optional<LeaseId> find_key(const std::string& key, UserId user) const;
 
   Ref<Decider> core_;
   Ref<const Ledger> ledger_;

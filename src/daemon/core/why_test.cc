@@ -54,6 +54,8 @@ TEST(Why, SeveralDevicesAreJudgedByThoseThatLackRoom) {
   EXPECT_EQ(why.holders[0].devices[0].device, why.shortages[3].device);
   EXPECT_EQ(why.holders[1].devices[0].device, why.shortages[4].device);
   EXPECT_EQ(why.expected_start, UnixMs{story.now.wall.value + minutes(20).ns / 1'000'000});
+  EXPECT_EQ(why.check_again_after, kCheckAgainMost);
+  EXPECT_EQ(story.coordinator.why({1}, story.now)->check_again_after, std::nullopt);
   five.wait_max = Duration{};
   (void)story.ask(five);
   EXPECT_EQ(story.refusal(),
@@ -69,6 +71,9 @@ TEST(Why, SeveralDevicesAreJudgedByThoseThatLackRoom) {
   EXPECT_EQ(fit.devices_fitting, 3u);
   EXPECT_EQ(fit.largest, gib(60));
   EXPECT_EQ(fit.holders.size(), 3u);
+  EXPECT_NE(fit.check_again_after, std::nullopt);
+  const auto fits = story.coordinator.fit(S::budget(gib(1)), {{1000}}, story.now);
+  EXPECT_EQ(std::get<FitView>(fits).check_again_after, std::nullopt) << "it would not wait";
 }
 
 TEST(Why, MoreDevicesThanThereAreAreCounted) {

@@ -122,7 +122,8 @@ struct FieldOption {
   std::string_view name = {};  // "--yield"; empty: there is none.
   std::string_view metavar = {};
   std::string_view help = {};
-  bool of_commands = false;  // Only where a command is started.
+  enum class With : std::uint8_t { kAll, kCommands, kReservations };
+  With with = With::kAll;  // Only where a command is started, or where there is none.
 };
 
 /// What is to be known of a field beside where its value is.
@@ -226,7 +227,10 @@ struct Field : FieldRules {
     });
   }
   constexpr Field with_a_command() const {
-    return with([&](Field& field) { field.typed.of_commands = true; });
+    return with([&](Field& field) { field.typed.with = FieldOption::With::kCommands; });
+  }
+  constexpr Field of_a_reservation() const {
+    return with([&](Field& field) { field.typed.with = FieldOption::With::kReservations; });
   }
 
   /// Shown of what has such an object inside: see shown_fields().

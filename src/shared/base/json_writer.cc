@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/json_string.h"
+#include "base/json_tree.h"
 #include "base/quantity.h"
 
 namespace berth {
@@ -136,6 +137,13 @@ JsonWriter& JsonWriter::plain_text(std::string_view value) {
 JsonWriter& JsonWriter::text(std::string_view value) {
   separate();
   append_json_string(value, text_);
+  return *this;
+}
+
+JsonWriter& JsonWriter::json(std::string_view value) {
+  CHECK(is_json(value));
+  separate();
+  text_ += value;
   return *this;
 }
 

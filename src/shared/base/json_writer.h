@@ -40,6 +40,8 @@ class JsonWriter {
   JsonWriter& real(std::optional<double> value);
   JsonWriter& text(std::string_view value);
   JsonWriter& plain_text(std::string_view value);  // One of ours, which needs no escapes.
+  /// A value that is JSON already, as it stands.
+  JsonWriter& json(std::string_view value);
   // Null if empty.
   JsonWriter& text_or_null(std::string_view value) { return value.empty() ? null() : text(value); }
   // Null if absent.

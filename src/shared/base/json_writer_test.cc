@@ -38,5 +38,12 @@ TEST(JsonWriter, IndentedEachElementHasItsLine) {
 })");
 }
 
+TEST(JsonWriter, WhatIsJsonAlreadyStandsAsItWas) {
+  JsonWriter writer;
+  writer.begin_object().key("a").json(R"({"b": [1.50]})").key("c").json("-0").end_object();
+  EXPECT_EQ(writer.take(), R"({"a":{"b": [1.50]},"c":-0})");
+  EXPECT_DEATH(JsonWriter().json("{"), "is_json");
+}
+
 }  // namespace
 }  // namespace berth

@@ -109,4 +109,16 @@ std::vector<std::string_view> words(const LeaseFlags& flags) {
   return set;
 }
 
+std::optional<Duration> check_again_after(const LeaseView& lease) {
+  if (!lease.queue_position) return std::nullopt;
+  const std::int64_t ns = kCheckAgainLeast.ns * *lease.queue_position;
+  return std::min(Duration{ns}, kCheckAgainMost);
+}
+
+Duration check_again_after(std::optional<UnixMs> expected_start, UnixMs now) {
+  if (!expected_start) return kCheckAgainUnknown;
+  const Duration half = milliseconds((expected_start->value - now.value) / 2);
+  return std::clamp(half, kCheckAgainLeast, kCheckAgainMost);
+}
+
 }  // namespace berth

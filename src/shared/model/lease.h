@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "model/check_again.h"
 #include "model/checkpoint.h"
 #include "model/ladder.h"
 #include "model/message.h"
@@ -448,7 +449,9 @@ constexpr auto lease_times() {
       told("ttl", &L::request, &R::ttl, kAsAsked),
       field("waited", &L::waited, "How long it has waited, or did."),
       field("queue_position", &L::queue_position, "1 is next; null unless it waits.")
-          .journal_after("devices"));
+          .journal_after("devices"),
+      computed("check_again_after_ms", kCheckAgainDoc,
+               [](const L& lease) { return check_again_after(lease); }));
 }
 template <class L = LeaseView, class R = Request>
 constexpr auto lease_history() {

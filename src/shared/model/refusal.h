@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ids.h"
 #include "base/words.h"
 
 namespace berth {
@@ -31,6 +32,7 @@ enum class RefusalCode : std::uint8_t {
   kNotMoved,               // Its memory could not be moved to the host, or back.
   kNotRequeued,            // It was to wait in the queue again, and does not.
   kRunning,                // Its programs run, and would go on without it.
+  kExists,                 // It was asked for before, with the same key.
 };
 constexpr auto words_of(RefusalCode) {
   using enum RefusalCode;
@@ -51,12 +53,14 @@ constexpr auto words_of(RefusalCode) {
                                   {kAmbiguous, "ambiguous"},
                                   {kNotMoved, "not_moved"},
                                   {kNotRequeued, "not_requeued"},
-                                  {kRunning, "running"}});
+                                  {kRunning, "running"},
+                                  {kExists, "exists"}});
 }
 
 struct Refusal {
   RefusalCode code;
-  std::string message;  // Names the thing and the cure.
+  std::string message;                // Names the thing and the cure.
+  std::optional<LeaseId> lease = {};  // With kExists: which.
 };
 
 /// "never_fits" and so on: the word in JSON.

@@ -118,12 +118,14 @@ struct Request {
   OverBudget over_budget = OverBudget::kNotify;
   Shrink shrink = Shrink::kNever;
   OnOom on_oom = OnOom::kFail;
-  bool may_yield = false;  // Its memory may be given to urgent requests.
-  bool learned = false;    // As much as earlier runs of the command used, where that is known.
+  bool may_yield = false;   // Its memory may be given to urgent requests.
+  bool while_used = false;  // Its ttl counts from its last use.
+  bool learned = false;     // As much as earlier runs of the command used, where that is known.
   std::vector<Predecessor> after;  // All of them have to end before it starts.
   std::optional<UnixMs> not_before;
   std::optional<SetMember> member;
-  std::string tier;                // Kind of work; empty: none.
+  std::string tier;  // Kind of work; empty: none.
+  std::string key;   // With which its user asks for it once; empty: as often as they ask.
   std::vector<LeaseId> ancestors;  // Live leases that it is asked for inside of (--new-lease).
   std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.
   /// It may be stopped, within this time, to wait in the queue and be started again.
@@ -217,6 +219,14 @@ constexpr auto request_ways() {
           .left_out(side::kJournal)
           .option("--shrink=HOW", "auto: give back what is far above its use; never is the default")
           .shown(kAsAsked),
+      field("while_used", &Request::while_used,
+            "Of a lease with a ttl: that does not run out while a process of it lives, and begins "
+            "anew when the last one has ended.")
+          .left_out(side::kJournal)
+          .option("--while-used",
+                  "DURATION begins anew each time that the last program in it has ended")
+          .of_a_reservation()
+          .shown(kAsAsked),
       field("after", &Request::after,
             "It starts when all of these have ended, and is refused as soon as one has ended "
             "otherwise, or before it ran.")
@@ -240,6 +250,14 @@ constexpr auto request_belongings() {
       field("member", &Request::member, "Of a set that waits: it takes the place of that.")
           .left_out(side::kJournal)
           .shown("Of which set it is one."),
+      field(
+          "key", &Request::key,
+          "Asked for again by the same user with the same key, it is refused with `exists` and the "
+          "number of the first; one that ended without a grant does not count.")
+          .of(TextForm::kTitle)
+          .left_out(side::kJournal)
+          .option("--key=KEY", "asked for again with the same key, it is the same request")
+          .shown(kAsAsked),
       field("on_message", &Request::on_message,
             "What is said to messages without asking anybody, not twice within "
             "policy.message_every and not while it saves itself; absent: nothing.")

@@ -324,6 +324,7 @@ struct WhyView {
   std::optional<LoweredLimit> limit = {};
   std::optional<Halt> halt = {};
   std::vector<LeaseId> retried = {};  // Of those that it is to start after.
+  std::optional<Duration> check_again_after = {};
 };
 constexpr auto words_of(WhyView::Reason) {
   using enum WhyView::Reason;
@@ -372,6 +373,7 @@ constexpr auto fields_of(Is<WhyView> auto*) {
       field("holders", &WhyView::holders,
             "On those of the GPUs that it would get which lack room."),
       field("expected_start", &WhyView::expected_start, "If known ends hold; null: no end known."),
+      field("check_again_after", &WhyView::check_again_after, kCheckAgainDoc),
       field(
           "remedies", &WhyView::remedies,
           "What would help; each was tried. In the events of a request that waits there are none."),
@@ -392,6 +394,7 @@ struct FitView {
   std::optional<Bytes> learned = {};  // The budget, where it follows from earlier runs.
   std::uint32_t devices_wanted = 0;
   std::uint32_t devices_fitting = 0;
+  std::optional<Duration> check_again_after = {};
   std::vector<Holder> holders = {};   // As of a request that waits.
   std::vector<Remedy> remedies = {};  // Likewise.
 };
@@ -402,6 +405,7 @@ constexpr auto fields_of(Is<FitView> auto*) {
       field("devices", &FitView::devices, "The UUIDs of the GPUs where, if it fits."),
       field("expected_start", &FitView::expected_start,
             "If it had been asked for now and known ends hold."),
+      field("check_again_after", &FitView::check_again_after, kCheckAgainDoc),
       field("vram_largest", &FitView::largest,
             "The largest budget that would be granted now, on each of as many GPUs."),
       field("ahead_count", &FitView::ahead_count, "Requests that wait before it."),

@@ -64,4 +64,11 @@ Result<FitView> decode_fit(std::string_view text) {
   return read_answer<FitView>(text);
 }
 
+Result<NamedFit> decode_named_fit(std::string_view text) {
+  NamedFit named;
+  TRY(fit, read_answer<FitView>(text, named.names));
+  named.fit = std::move(fit);
+  return named;
+}
+
 }  // namespace berth::wire

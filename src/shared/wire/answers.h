@@ -80,5 +80,11 @@ Result<NamedWhy> decode_why(std::string_view text);
 /// POST /v1/fit, and the event `fit`.
 std::string encode_fit(const FitView& fit, const UserNames& names);
 Result<FitView> decode_fit(std::string_view text);
+/// With what the holders are called.
+struct NamedFit {
+  FitView fit;
+  UserNames names;
+};
+Result<NamedFit> decode_named_fit(std::string_view text);
 
 }  // namespace berth::wire

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "model/refusal.h"
@@ -18,10 +19,14 @@
 
 namespace berth::wire {
 
+/// What can be done about errors of that kind: a sentence, or nothing for a word that is not known.
+std::string cure_of(std::string_view code);
+
 struct ApiError {
   std::string code;  // A word of error_words(), or one of a newer daemon's.
   std::string message;
   std::optional<Duration> retry_after = {};  // Asked again then, it may be granted.
+  std::optional<LeaseId> lease = {};
   friend bool operator==(const ApiError&, const ApiError&) = default;
 };
 constexpr auto fields_of(Is<ApiError> auto*) {
@@ -30,9 +35,14 @@ constexpr auto fields_of(Is<ApiError> auto*) {
       field("code", &ApiError::code, "A word for programs.").required(side::kAnswer),
       field("message", &ApiError::message, "A sentence for people: names the thing and the cure.")
           .written(side::kAnswer),
-      field("retry_after", &ApiError::retry_after,
-            "With `too_fast`: asked again after this long, it is not.")
-          .left_out());
+      computed("cure", "What can be done about errors of this kind.",
+               [](const ApiError& error) { return cure_of(error.code); }),
+      field(
+          "retry_after", &ApiError::retry_after,
+          "With `too_fast`: asked again after this long, it is not. With `busy` and `queue_full`: "
+          "when it is worth asking again.")
+          .left_out(),
+      field("lease", &ApiError::lease, "With `exists`: its number.").left_out());
 }
 
 // The words beside those of RefusalCode.
@@ -50,6 +60,14 @@ inline constexpr std::string_view kTooFast = "too_fast";
 inline constexpr std::string_view kTooManyConnections = "too_many_connections";
 inline constexpr std::string_view kInternal = "internal";
 inline constexpr std::string_view kStopping = "stopping";
+// Those of `berth` itself, beside the daemon's.
+inline constexpr std::string_view kUsage = "usage";
+inline constexpr std::string_view kUnavailable = "unavailable";
+inline constexpr std::string_view kBadData = "bad_data";
+inline constexpr std::string_view kConfig = "config";
+inline constexpr std::string_view kSystem = "system";
+inline constexpr std::string_view kIo = "io";
+inline constexpr std::string_view kFailed = "failed";
 }  // namespace code
 
 ApiError error_of(std::string_view code, std::string message);
@@ -63,6 +81,8 @@ ApiError to_api_error(const Error& error);
 std::uint16_t http_status(std::string_view code);
 /// kFailed for a word that is not in the table: a newer daemon understood and refused.
 ExitCode exit_code(std::string_view code);
+/// Of a failure of which nothing but that is known.
+std::string_view error_word(ExitCode exit);
 /// Every word of the table.
 std::vector<std::string_view> error_words();
 

@@ -38,6 +38,7 @@ TEST(Errors, EachWordHasItsStatuses) {
       {"not_moved", 409, 1},
       {"not_requeued", 409, 1},
       {"running", 409, 1},
+      {"exists", 409, 1},
       {"bad_request", 400, 64},
       {"unknown_field", 400, 76},
       {"too_large", 413, 64},
@@ -63,12 +64,37 @@ TEST(Errors, EachWordHasItsStatuses) {
   EXPECT_EQ(words.size(), all.size());
 }
 
+TEST(Errors, EachWordHasACure) {
+  for (const std::string_view word : error_words()) EXPECT_NE(cure_of(word), "") << word;
+  EXPECT_EQ(cure_of("quota_of_next_year"), "");
+}
+
+// What `berth` finds wrong by itself has words as well, and the exit status that it ends with.
+TEST(Errors, EachExitStatusOfAVerbHasAWordThatEndsWithIt) {
+  for (int exit = 64; exit <= 78; ++exit) {
+    const auto code = static_cast<ExitCode>(exit);
+    const bool is_one = exit != 67 && exit != 68 && exit != 72 && exit != 73;
+    if (!is_one) continue;
+    EXPECT_EQ(exit_code(error_word(code)), code) << exit;
+    EXPECT_NE(cure_of(error_word(code)), "") << exit;
+  }
+  EXPECT_EQ(error_word(ExitCode::kTryLater), "busy");
+  EXPECT_EQ(error_word(ExitCode::kNoInput), "not_found");
+  EXPECT_EQ(error_word(ExitCode::kVersion), "version");
+  EXPECT_EQ(error_word(ExitCode::kFailed), "failed");
+  EXPECT_EQ(error_word(ExitCode::kTimeLimit), "failed");
+}
+
 TEST(Errors, EveryRefusalHasAWordOfTheTable) {
   const auto words = error_words();
-  for (int i = 0; i <= static_cast<int>(RefusalCode::kAmbiguous); ++i) {
+  for (int i = 0; i <= static_cast<int>(RefusalCode::kExists); ++i) {
     const Refusal refusal = {static_cast<RefusalCode>(i), "because"};
     EXPECT_THAT(words, testing::Contains(to_text(refusal.code)));
-    EXPECT_EQ(to_api_error(refusal), (ApiError{std::string(to_text(refusal.code)), "because"}));
+    const ApiError error = to_api_error(refusal);
+    EXPECT_EQ(error.code, to_text(refusal.code));
+    EXPECT_EQ(error.message, "because");
+    const bool passes = error.code == "busy" || error.code == "queue_full";
+    EXPECT_EQ(error.retry_after.has_value(), passes) << error.code;
   }
 }
 
@@ -89,14 +115,23 @@ TEST(Errors, DecoderErrorsBecomeTheirWords) {
 TEST(Errors, ReadBackAsTheyWereWritten) {
   const ApiError error = {"never_fits", "14.0 GiB is more than \"any\" GPU has"};
   EXPECT_EQ(encode_error(error),
-            R"({"error":{"code":"never_fits","message":"14.0 GiB is more than \"any\" GPU has"}})");
+            R"({"error":{"code":"never_fits","message":"14.0 GiB is more than \"any\" GPU has",)"
+            R"("cure":"ask for less memory or fewer GPUs; berth status shows what there is"}})");
+  EXPECT_EQ(encode_error({"new", "m"}), R"({"error":{"code":"new","message":"m","cure":null}})");
   EXPECT_EQ(decode_error(encode_error(error)), error);
   EXPECT_EQ(decode_error(R"({"error":{"code":"new","message":"m","hint":1},"x":2})"),
             (ApiError{"new", "m"}));
   const ApiError later = {"too_fast", "m", milliseconds(20)};
   EXPECT_EQ(encode_error(later),
-            R"({"error":{"code":"too_fast","message":"m","retry_after_ms":20}})");
+            R"({"error":{"code":"too_fast","message":"m",)"
+            R"("cure":"ask again after retry_after_ms","retry_after_ms":20}})");
   EXPECT_EQ(decode_error(encode_error(later)), later);
+}
+
+TEST(Errors, OneThatExistsNamesItsLease) {
+  const ApiError error = to_api_error({RefusalCode::kExists, "it is there", LeaseId{12}});
+  EXPECT_THAT(encode_error(error), HasSubstr(R"("lease":12})"));
+  EXPECT_EQ(decode_error(encode_error(error)), error);
 }
 
 TEST(Errors, AnswerOfAnotherProgramIsStillAnError) {

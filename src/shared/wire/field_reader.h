@@ -204,6 +204,10 @@ class FieldReader {
     if (!version) from.refuse(key, "must be MAJOR.MINOR");
     to = version.value_or(to);
   }
+  template <class At>
+  void read(ObjectReader& from, std::string_view key, ObjectReader::NumberOrText& to) {
+    if (auto value = from.number_or_text(key)) to = *std::move(value);
+  }
   // A text that names no device says nothing.
   template <class At>
   void read(ObjectReader& from, std::string_view key,

@@ -43,7 +43,8 @@ Result<UnixMs> moment(std::string_view key, std::string_view text, UnixMs now) {
   if (!ago.ok()) {
     return wrong_parameter(key,
                            "takes an age (90m, 7d), or a time in UTC "
-                           "(2026-02-07, 2026-02-07T13:15Z)");
+                           "(2026-02-07, 2026-02-07T13:15Z), not '" +
+                               shown(text) + "'");
   }
   return UnixMs{now.value - ago->ns / kNsPerMs};
 }

@@ -21,13 +21,6 @@ using Kind = JsonTree::Kind;
 
 constexpr std::size_t kShownMax = 40;  // Letters of a text from outside that a message repeats.
 
-std::string shown(std::string_view text) {
-  if (text.size() <= kShownMax) return std::string(text);
-  std::size_t end = kShownMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(text.substr(0, end)) + "…";
-}
-
 bool is_line(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -102,6 +95,13 @@ JsonTree empty_object() {
 }
 
 }  // namespace
+
+std::string shown(std::string_view text) {
+  if (text.size() <= kShownMax) return std::string(text);
+  std::size_t end = kShownMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
 
 JsonDocument::JsonDocument(std::string_view text, Form form)
     : what_(form.what), manner_(form.manner), tree_(empty_object()) {

@@ -25,6 +25,9 @@ enum class Manner : std::uint8_t { kStrict, kLenient };
 
 class ObjectReader;
 
+/// As a message repeats a text from outside: its first letters.
+std::string shown(std::string_view text);
+
 /// A parsed text and the first error met in it. Errors: kInvalid (malformed, or a wrong value),
 /// kNotFound (a field that nobody knows), kFull (longer than `size_max`).
 class JsonDocument {

@@ -154,7 +154,7 @@ TEST(Lease, CarriesEnvironmentAndRefusalWhereTheyApply) {
                    {.env = &env, .refusal = &refusal}));
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->env, env);
-  EXPECT_EQ(answer->refusal, (ApiError{"busy", "waited 5 s"}));
+  EXPECT_EQ(answer->refusal, (ApiError{"busy", "waited 5 s", kCheckAgainUnknown}));
 }
 
 TEST(Lease, OnlyVariablesOfOursAreTakenFromAnAnswer) {

@@ -146,7 +146,9 @@ void declare_carried(Options& options, Request& request, Carried which) {
     constexpr const auto& kField = decltype(at)::kField;
     constexpr const FieldOption& kOption = kField.typed;
     if constexpr (!kOption.name.empty()) {
-      if (kOption.of_commands && which != Carried::kWithACommand) return;
+      using With = FieldOption::With;
+      const bool has_command = which == Carried::kWithACommand;
+      if (kOption.with == (has_command ? With::kReservations : With::kCommands)) return;
       auto& value = kField.place.reach(request);
       constexpr bool kIsFlag = kOption.metavar.empty();
       options.add({.names = kOption.name,

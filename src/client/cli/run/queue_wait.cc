@@ -198,7 +198,7 @@ QueueWait::Outcome QueueWait::stream_ended() {
   if (lease->view.state != LeaseState::kEnded) return Granted{};
   if (const auto& refusal = lease->refusal) {
     const std::string who = by_whom(lease->view.ended_by, ports_.console.context());
-    return fail(wire::exit_code(refusal->code), refusal->message + (who.empty() ? "" : "," + who));
+    return fail(wire::error_of(refusal->code, refusal->message + (who.empty() ? "" : "," + who)));
   }
   return fail(ExitCode::kTryLater,
               "request " + to_text(checked(id_)) + " ended: " + result_of(lease->view));
@@ -229,7 +229,7 @@ QueueWait::Outcome QueueWait::refused(const client::Answer& answer) {
     return std::nullopt;
   }
   if (asks_again(error)) return std::nullopt;
-  return fail(wire::exit_code(error.code), error.message);
+  return fail(error);
 }
 
 // Who starts a thousand of them in one moment gets a thousand, a little later. They do not all come
@@ -303,9 +303,7 @@ std::variant<std::optional<wire::LeaseAnswer>, ExitOutcome> QueueWait::claim(
     return fail(ExitCode::kVersion, lease.error().message);
   }
   const wire::ApiError error = wire::decode_error(answer->body);
-  if (error.code != to_text(RefusalCode::kWrongState)) {
-    return fail(wire::exit_code(error.code), error.message);
-  }
+  if (error.code != to_text(RefusalCode::kWrongState)) return fail(error);
   park(false);
   return std::optional<wire::LeaseAnswer>();
 }
@@ -321,7 +319,12 @@ void QueueWait::wait_again(std::uint32_t restarts) {
 
 ExitOutcome QueueWait::fail(ExitCode code, const std::string& sentence) {
   ports_.console.complain(sentence);
-  return {.code = to_status(code), .signal = 0};
+  return {.code = to_status(code), .error = wire::error_of(wire::error_word(code), sentence)};
+}
+
+ExitOutcome QueueWait::fail(const wire::ApiError& error) {
+  if (!error.lease) ports_.console.complain(error.message);
+  return {.code = to_status(wire::exit_code(error.code)), .error = error};
 }
 
 }  // namespace berth::cli

@@ -28,6 +28,9 @@ namespace berth::cli {
 struct ExitOutcome {
   int code = 0;
   int signal = 0;
+  std::optional<wire::ApiError> error = {};  // As it is told to programs.
+  /// It was asked for before, with the same key. Nothing was said of that.
+  std::optional<LeaseId> exists() const { return error ? error->lease : std::nullopt; }
 };
 
 class QueueWait {
@@ -80,6 +83,7 @@ class QueueWait {
   Outcome reconnect_daemon(Instant now);
   Outcome stream_ended();
   ExitOutcome fail(ExitCode code, const std::string& sentence);
+  ExitOutcome fail(const wire::ApiError& error);
   bool asks_again(const wire::ApiError& error);
   void ask();
   void show(const wire::SseEvent& event);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "base/shell.h"
 #include "base/size_argument.h"
 #include "cli/options.h"
 #include "model/lease.h"
@@ -105,20 +106,6 @@ Status fill_times(const RequestOptions& options, const config::Config& config, R
     request.wait_max = options.wait ? options.wait_max : config.request.wait;
   }
   return Unit{};
-}
-
-bool needs_no_quotes(std::string_view word) {
-  return !word.empty() && std::ranges::all_of(word, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
-  });
-}
-
-std::string quoted_for_shell(std::string_view word) {
-  if (needs_no_quotes(word)) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace

@@ -139,7 +139,9 @@ TEST(PlanRequest, WhatAnOptionOfTheTableSaysIsCarriedOver) {
     if constexpr (!kField.typed.name.empty()) {
       RequestOptions said;
       Options options;
-      declare_carried(options, said.carried, Carried::kWithACommand);
+      constexpr bool kIsOfReservations = kField.typed.with == FieldOption::With::kReservations;
+      declare_carried(options, said.carried,
+                      kIsOfReservations ? Carried::kWithoutACommand : Carried::kWithACommand);
       std::vector<std::string> words = {std::string(kField.typed.name)};
       const auto is_it = [&](const Option& option) { return option.shown() == words[0]; };
       const auto option = std::ranges::find_if(options.all(), is_it);
@@ -161,18 +163,20 @@ TEST(PlanRequest, WhatAnOptionOfTheTableSaysIsCarriedOver) {
   EXPECT_GE(count, 2);
 }
 
-TEST(PlanRequest, OptionsForACommandAreOfVerbsThatStartOne) {
+TEST(PlanRequest, OptionsForACommandOrAReservationAreOfVerbsThatAskForOne) {
   Request request;
   Options with;
   Options without;
   declare_carried(with, request, Carried::kWithACommand);
   declare_carried(without, request, Carried::kWithoutACommand);
-  const auto has_yield = [](const Options& options) {
+  const auto has = [](const Options& options, std::string_view name) {
     return std::ranges::any_of(options.all(),
-                               [](const Option& each) { return each.shown() == "--yield"; });
+                               [&](const Option& each) { return each.shown() == name; });
   };
-  EXPECT_TRUE(has_yield(with));
-  EXPECT_FALSE(has_yield(without));
+  EXPECT_TRUE(has(with, "--yield"));
+  EXPECT_FALSE(has(without, "--yield"));
+  EXPECT_FALSE(has(with, "--while-used"));
+  EXPECT_TRUE(has(without, "--while-used"));
 }
 
 TEST(CommandText, ReadsBackAsTheSameWords) {

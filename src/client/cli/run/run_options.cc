@@ -118,6 +118,8 @@ void declare_run(Invocation& invocation, RunOptions& run) {
               texts_of<OnOom>());
   declare_saves(options, session.saves);
   declare_messages(options, session.request.carried);
+  options.add("--lease=LEASE", store(session.lease),
+              "in a lease of yours that has been granted, instead of one of its own");
   options.add("--new-lease", store(session.new_lease), "inside a lease: ask for one more");
   declare_job(options, run);
   options.add("--notify", store(session.notify), "send a terminal notification when it is granted");

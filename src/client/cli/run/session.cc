@@ -43,6 +43,9 @@ class Session {
   Step connect();
   Step take_signals();
   Step find_outer_lease();
+  Step find_named_lease();
+  std::variant<wire::LeaseAnswer, ExitOutcome> find_lease(const std::string& option,
+                                                          const std::string& name);
   Step choose_devices();
   Step find_predecessors();
   Result<std::vector<DeviceView>> ask_devices();
@@ -91,7 +94,9 @@ ExitOutcome Session::run() {
   preset_devices_ = preset_visible_devices();
   if (Step end = plan()) return *end;
   if (Step end = connect()) return *end;
-  if (outer_ && !options_.new_lease) {
+  if (options_.lease) {
+    if (Step end = find_named_lease()) return *end;
+  } else if (outer_ && !options_.new_lease) {
     if (Step end = find_outer_lease()) return *end;
   }
   if (!joining_) {
@@ -113,7 +118,8 @@ ExitOutcome Session::run() {
 Session::Step Session::plan() {
   Result<RequestPlan> plan = plan_request(options_.request, config_);
   // Inside a lease nothing need be said about memory.
-  if (!plan.ok() && outer_ && !client_ && !options_.request.asks_for_room()) return std::nullopt;
+  const bool is_inside = options_.lease || (outer_ && !client_);
+  if (!plan.ok() && is_inside && !options_.request.asks_for_room()) return std::nullopt;
   if (!plan.ok()) return fail(ExitCode::kUsage, plan.error().message);
   const Result<OverBudget> measure = plan_over_budget(options_.over_budget, config_, enforce_);
   if (!measure.ok()) return fail(ExitCode::kUsage, measure.error().message);
@@ -180,16 +186,27 @@ Session::Step Session::find_outer_lease() {
   return std::nullopt;
 }
 
+// --lease. What the environment names may be stale; this was meant.
+Session::Step Session::find_named_lease() {
+  std::variant<wire::LeaseAnswer, ExitOutcome> found =
+      find_lease("--lease", checked(options_.lease));
+  if (const ExitOutcome* end = std::get_if<ExitOutcome>(&found)) return *end;
+  joining_ = std::get<wire::LeaseAnswer>(std::move(found));
+  const auto fault = fault_of_joining(checked(joining_).view, os::own_user());
+  return fault ? Step(fail(fault->code, fault->sentence)) : std::nullopt;
+}
+
 void Session::ignore_outer_lease(const std::string& why) {
   ports_.console.say("BERTH_LEASE_ID=" + checked(outer_).handle_text + " " + why +
                      ": asking for a new lease");
 }
 
 ExitOutcome Session::run_inside() {
-  std::string too_much = too_much_text(checked(joining_).view, options_.request);
+  std::string too_much = too_much_text(checked(joining_).view, options_.request,
+                                       options_.lease ? Joining::kNamed : Joining::kOuter);
   if (too_much.empty() && options_.over_budget) {
-    too_much = "you are inside lease " + to_text(checked(joining_).view.id) +
-               ", which has said what becomes of it when it is over its budget: --new-lease";
+    too_much = "lease " + to_text(checked(joining_).view.id) +
+               " has said what becomes of it when it is over its budget: --new-lease";
   }
   if (!too_much.empty()) return fail(ExitCode::kNoPermission, too_much);
   const std::string number = to_text(checked(joining_).view.id);
@@ -229,21 +246,29 @@ ExitOutcome Session::run_inside() {
 // -g, or a CUDA_VISIBLE_DEVICES that leaves no choice.
 Session::Step Session::find_predecessors() {
   for (const RequestOptions::After& one : options_.request.after) {
-    const Result<LeaseWord> word = parse_lease_word(one.lease);
-    if (!word.ok()) return fail(ExitCode::kUsage, word.error().message);
-    const auto* reference = std::get_if<LeaseReference>(&*word);
-    if (reference == nullptr) {
-      return fail(ExitCode::kUsage, "--after: '" + one.lease + "' is not one lease, but several");
-    }
-    const Result<client::Answer> answer =
-        checked(client_).connection().ask({.route = wire::Route::kLease, .lease = reference->text});
-    if (!answer.ok()) return fail(answer.error());
-    if (!answer->ok()) return refused(*answer);
-    const Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
-    if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
-    checked(plan_).request.after.push_back({lease->view.id, one.ends});
+    const std::variant<wire::LeaseAnswer, ExitOutcome> found = find_lease("--after", one.lease);
+    if (const ExitOutcome* end = std::get_if<ExitOutcome>(&found)) return *end;
+    const LeaseView& lease = std::get<wire::LeaseAnswer>(found).view;
+    checked(plan_).request.after.push_back({lease.id, one.ends});
   }
   return std::nullopt;
+}
+
+std::variant<wire::LeaseAnswer, ExitOutcome> Session::find_lease(const std::string& option,
+                                                                 const std::string& name) {
+  const Result<LeaseWord> word = parse_lease_word(name);
+  if (!word.ok()) return fail(ExitCode::kUsage, option + ": " + word.error().message);
+  const auto* reference = std::get_if<LeaseReference>(&*word);
+  if (reference == nullptr) {
+    return fail(ExitCode::kUsage, option + ": '" + name + "' is not one lease, but several");
+  }
+  const Result<client::Answer> answer =
+      checked(client_).connection().ask({.route = wire::Route::kLease, .lease = reference->text});
+  if (!answer.ok()) return fail(answer.error());
+  if (!answer->ok()) return refused(*answer);
+  Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
+  if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
+  return *std::move(lease);
 }
 
 Session::Step Session::choose_devices() {
@@ -299,10 +324,17 @@ ExitOutcome Session::submit() {
   if (!plan.about_default.empty()) ports_.console.say(plan.about_default);
   Submission submission = checked(options_.submission);
   submission.request = plan.body();
+  submission.request.request.key.clear();  // That of the set.
   checked(plan_).request.members = static_cast<std::uint32_t>(submission.lines.size());
   QueueWait queue_wait = this->queue_wait();
   const std::variant<LeaseView, ExitOutcome> queued = queue_wait.wait_until_queued();
-  if (const ExitOutcome* left = std::get_if<ExitOutcome>(&queued)) return *left;
+  if (const ExitOutcome* left = std::get_if<ExitOutcome>(&queued)) {
+    const std::optional<LeaseId> existing = left->exists();
+    if (!existing) return *left;
+    ports_.console.say(checked(left->error).message);
+    print(to_text(*existing) + "\n");
+    return {};
+  }
   const auto& lease = std::get<LeaseView>(queued);
   const Status submitted = cli::submit(checked(client_), ports_.client.env, lease, submission);
   if (!submitted.ok()) return fail(submitted.error());
@@ -335,7 +367,9 @@ ExitOutcome Session::run_in_turn() {
     if (Step end = runner.hold()) return *end;
     look_ahead();
     const std::variant<QueueWait::Granted, ExitOutcome> granted = queue_wait.wait();
-    if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
+    if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) {
+      return left->exists() ? fail(ExitCode::kFailed, checked(left->error).message) : *left;
+    }
     if (Step end = runner.hold()) return *end;
     auto claimed = queue_wait.claim(runner.process(), [this] { look_ahead(); });
     if (ExitOutcome* left = std::get_if<ExitOutcome>(&claimed)) return *left;

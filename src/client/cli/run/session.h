@@ -31,6 +31,7 @@ struct Adopted {
 struct SessionOptions {
   RequestOptions request;
   std::vector<std::string> command;
+  std::optional<std::string> lease = {};  // To run inside of; absent: that around us, or a new one.
   bool new_lease = false;
   bool notify = false;
   bool dry_run = false;

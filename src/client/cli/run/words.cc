@@ -104,24 +104,52 @@ std::string leftovers_text(const LeaseView& lease) {
          to_text(lease.id) + ")";
 }
 
-std::string too_much_text(const LeaseView& lease, const RequestOptions& options) {
-  const std::string inside = "you are inside " + lease_name(lease) + " (" + held_text(lease) + ")";
-  const std::string number = to_text(lease.id);
+std::string too_much_text(const LeaseView& lease, const RequestOptions& options, Joining how) {
+  const bool is_outer = how == Joining::kOuter;
+  const std::string inside = (is_outer ? "you are inside " : "--lease: ") + lease_name(lease) +
+                             " (" + held_text(lease) + ")";
+  const std::string another = is_outer ? "--new-lease" : "another lease, without --lease";
+  const std::string resize = ": berth resize " + to_text(lease.id);
   const bool exclusive = options.exclusive || options.share == "exclusive";
   if (options.vram && *options.vram > smallest_budget(lease)) {
-    return inside + ": berth resize " + number + " -m " + size_argument(*options.vram) +
-           ", or --new-lease";
+    return inside + resize + " -m " + size_argument(*options.vram) + ", or " + another;
   }
   if (exclusive && lease.request.share != Share::kExclusive) {
-    return inside + ": berth resize " + number + " -x, or --new-lease";
+    return inside + resize + " -x, or " + another;
   }
   if (options.gpus && !has_devices(lease, *options.gpus)) {
-    return inside + ", which has no other GPUs: --new-lease asks for more";
+    return inside + ", which has no other GPUs: " + another + ", asks for more";
   }
   if (options.limit) {
-    return inside + ", whose limit is its own: timeout(1) limits one command, or --new-lease";
+    return inside + ", whose limit is its own: timeout(1) limits one command, or " + another;
   }
   return {};
+}
+
+std::optional<JoiningFault> fault_of_joining(const LeaseView& lease, UserId me) {
+  const std::string name = lease_name(lease);
+  const auto fault = [](wire::ExitCode code, std::string sentence) {
+    return JoiningFault{code, std::move(sentence)};
+  };
+  if (lease.user != me) {
+    return fault(wire::ExitCode::kNoPermission, "--lease: " + name + " is another user's");
+  }
+  switch (lease.state) {
+    case LeaseState::kHeld:
+      if (!lease.flags.unclaimed) return std::nullopt;
+      [[fallthrough]];
+    case LeaseState::kWaiting:
+      return fault(
+          wire::ExitCode::kTryLater,
+          "--lease: " + name + " waits for its turn (berth why " + to_text(lease.id) + ")");
+    case LeaseState::kSuspended:
+      return std::nullopt;
+    case LeaseState::kReleasing:
+    case LeaseState::kEnded:
+      break;
+  }
+  return fault(wire::ExitCode::kNoInput,
+               "--lease: " + name + " has ended: berth reserve asks for another one");
 }
 
 std::string revoked_text(const LeaseView& lease, const RenderContext& context) {

@@ -2,15 +2,18 @@
 // The sentences that `run` says about its lease. Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "base/ids.h"
 #include "base/units.h"
 #include "cli/render/context.h"
 #include "cli/run/request.h"
 #include "model/lease.h"
 #include "model/view.h"
+#include "wire/exit_status.h"
 
 namespace berth::cli {
 
@@ -29,9 +32,24 @@ std::string held_text(const LeaseView& lease);
 /// 12)". Empty: none do.
 std::string leftovers_text(const LeaseView& lease);
 
-/// "you are inside lease 12 (8.0 GiB on GPU 0): berth resize 12 -m 12G, or --new-lease". Empty: the
-/// lease has what is asked for.
-std::string too_much_text(const LeaseView& lease, const RequestOptions& options);
+/// How a command comes into a lease that is there already.
+enum class Joining : std::uint8_t {
+  kOuter,  // It is started inside of it.
+  kNamed,  // By --lease.
+};
+
+/// "you are inside lease 12 (8.0 GiB on GPU 0): berth resize 12 -m 12G, or --new-lease"; "lease 12
+/// (8.0 GiB on GPU 0) is less than that: berth resize 12 -m 12G". Empty: the lease has what is
+/// asked for.
+std::string too_much_text(const LeaseView& lease, const RequestOptions& options, Joining how);
+
+/// Why `me` cannot run a command in it, with the cure: "lease 12 has ended: berth reserve asks for
+/// another one".
+struct JoiningFault {
+  wire::ExitCode code;
+  std::string sentence;
+};
+std::optional<JoiningFault> fault_of_joining(const LeaseView& lease, UserId me);
 
 /// "lease 12 has reached its limit of 1h", "lease 12 was cancelled by root", "lease 12 was above
 /// its budget of 8.0 GiB for too long"; what has told the command to end.

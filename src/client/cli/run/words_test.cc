@@ -183,33 +183,61 @@ TEST(LeftoversText, CountsAndNamesTheCure) {
 
 TEST(TooMuchText, SaysWhatTheLeaseHasAndTheWayOut) {
   const LeaseView lease = small_lease();
-  EXPECT_EQ(too_much_text(lease, {.vram = gib(12)}),
+  EXPECT_EQ(too_much_text(lease, {.vram = gib(12)}, Joining::kOuter),
             "you are inside lease 12 (8.0 GiB on GPU 0): berth resize 12 -m 12G, or --new-lease");
-  EXPECT_EQ(too_much_text(lease, {.exclusive = true}),
+  EXPECT_EQ(too_much_text(lease, {.exclusive = true}, Joining::kOuter),
             "you are inside lease 12 (8.0 GiB on GPU 0): berth resize 12 -x, or --new-lease");
-  EXPECT_NE(too_much_text(lease, {.share = "exclusive"}), "");
-  EXPECT_NE(too_much_text(lease, {.limit = hours(1)}), "");
+  EXPECT_NE(too_much_text(lease, {.share = "exclusive"}, Joining::kOuter), "");
+  EXPECT_NE(too_much_text(lease, {.limit = hours(1)}, Joining::kOuter), "");
   for (const char* gpus : {"2", "1,", "0,1", "GPU-00000000-0000-0003"}) {
-    EXPECT_NE(too_much_text(lease, {.gpus = gpus}), "") << gpus;
+    EXPECT_NE(too_much_text(lease, {.gpus = gpus}, Joining::kOuter), "") << gpus;
   }
+}
+
+TEST(TooMuchText, SaysOfANamedLeaseHowToDoWithout) {
+  const LeaseView lease = small_lease();
+  EXPECT_EQ(
+      too_much_text(lease, {.vram = gib(12)}, Joining::kNamed),
+      "--lease: lease 12 (8.0 GiB on GPU 0): berth resize 12 -m 12G, or another lease, without "
+      "--lease");
+}
+
+TEST(FaultOfJoining, NamesTheStateAndTheCure) {
+  LeaseView lease = small_lease();
+  lease.user = {1000};
+  const auto in_state = [&](LeaseState state, UserId me = {1000}) {
+    lease.state = state;
+    const auto fault = fault_of_joining(lease, me);
+    return fault ? std::to_string(static_cast<int>(fault->code)) + ": " + fault->sentence : "";
+  };
+  EXPECT_EQ(in_state(LeaseState::kHeld), "");
+  EXPECT_EQ(in_state(LeaseState::kSuspended), "");
+  EXPECT_EQ(in_state(LeaseState::kHeld, {2000}), "77: --lease: lease 12 is another user's");
+  const std::string waits = "75: --lease: lease 12 waits for its turn (berth why 12)";
+  EXPECT_EQ(in_state(LeaseState::kWaiting), waits);
+  const std::string over = "66: --lease: lease 12 has ended: berth reserve asks for another one";
+  EXPECT_EQ(in_state(LeaseState::kReleasing), over);
+  EXPECT_EQ(in_state(LeaseState::kEnded), over);
+  lease.flags.unclaimed = true;
+  EXPECT_EQ(in_state(LeaseState::kHeld), waits) << "it is only offered";
 }
 
 TEST(TooMuchText, WhatTheLeaseHasIsNotTooMuch) {
   LeaseView lease = small_lease();
-  EXPECT_EQ(too_much_text(lease, {}), "");
-  EXPECT_EQ(too_much_text(lease, {.vram = gib(8)}), "");
+  EXPECT_EQ(too_much_text(lease, {}, Joining::kOuter), "");
+  EXPECT_EQ(too_much_text(lease, {.vram = gib(8)}, Joining::kOuter), "");
   for (const char* gpus : {"1", "any", "0,", "GPU-00000000-0000-0001"}) {
-    EXPECT_EQ(too_much_text(lease, {.gpus = gpus}), "") << gpus;
+    EXPECT_EQ(too_much_text(lease, {.gpus = gpus}, Joining::kOuter), "") << gpus;
   }
   lease.request.share = Share::kExclusive;
-  EXPECT_EQ(too_much_text(lease, {.exclusive = true}), "");
+  EXPECT_EQ(too_much_text(lease, {.exclusive = true}, Joining::kOuter), "");
 }
 
 TEST(TooMuchText, OneDeviceOfSeveralBoundsAll) {
   const LeaseView lease = lease_on({{.device = kHere, .index = 0, .granted = gib(8)},
                                     {.device = kThere, .index = 1, .granted = gib(4)}});
-  EXPECT_EQ(too_much_text(lease, {.vram = gib(4)}), "");
-  EXPECT_NE(too_much_text(lease, {.vram = gib(5)}), "");
+  EXPECT_EQ(too_much_text(lease, {.vram = gib(4)}, Joining::kOuter), "");
+  EXPECT_NE(too_much_text(lease, {.vram = gib(5)}, Joining::kOuter), "");
 }
 
 TEST(RequeuingText, SaysByWhom) {
