@@ -11,6 +11,7 @@ Any thread may call anything. Callbacks are called in the thread that called wha
 """
 from ._library import version
 from ._batch import Batch, Plan, find_batch_size, retry_on_oom
+from ._commands import Ended, Fit, Gpu, Held, Status, fit, run, status, submit, wait
 from ._errors import (BerthError, Busy, Conflict, InvalidArgument, LibraryNotFound, NotFound,
                      NotPermitted, OutOfMemory, Stale, TimedOut, Unavailable)
 from ._gpu import Estimate, estimate, get_gpu_info, has_room, unwrap, wrap_multi_gpu
@@ -20,10 +21,11 @@ from ._session import UNCONFIRMED, Ask, Device, Lease, Session, acquire, session
 from ._vram import Counts, Event, Phase, Report, VramManager
 
 __all__ = [
-    'Ask', 'Batch', 'BerthError', 'Busy', 'Conflict', 'Counts', 'Device', 'Estimate', 'Event',
-    'Figure', 'InvalidArgument', 'Lease', 'LibraryNotFound', 'Measurement', 'NotFound',
-    'NotPermitted', 'OutOfMemory', 'Phase', 'Plan', 'Provider', 'Report', 'Room', 'Session',
-    'Stale', 'TimedOut', 'TorchProvider', 'UNCONFIRMED', 'Unavailable', 'VramManager', 'acquire',
-    'cap_torch', 'estimate', 'find_batch_size', 'free_memory', 'get_gpu_info', 'has_room',
-    'is_out_of_memory', 'retry_on_oom', 'session', 'unwrap', 'version', 'wrap_multi_gpu',
+    'Ask', 'Batch', 'BerthError', 'Busy', 'Conflict', 'Counts', 'Device', 'Ended', 'Estimate',
+    'Event', 'Figure', 'Fit', 'Gpu', 'Held', 'InvalidArgument', 'Lease', 'LibraryNotFound',
+    'Measurement', 'NotFound', 'NotPermitted', 'OutOfMemory', 'Phase', 'Plan', 'Provider', 'Report',
+    'Room', 'Session', 'Stale', 'Status', 'TimedOut', 'TorchProvider', 'UNCONFIRMED', 'Unavailable',
+    'VramManager', 'acquire', 'cap_torch', 'estimate', 'find_batch_size', 'fit', 'free_memory',
+    'get_gpu_info', 'has_room', 'is_out_of_memory', 'retry_on_oom', 'run', 'session', 'status',
+    'submit', 'unwrap', 'version', 'wait', 'wrap_multi_gpu',
 ]
