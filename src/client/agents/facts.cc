@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/facts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/letters.h"
+
+namespace berth::agents {
+namespace {
+
+constexpr std::size_t kLeasesInBrief = 8;
+constexpr std::size_t kBlockersMax = 8;
+
+std::string owner_of(UserId user, const wire::UserNames& names) {
+  const auto known = names.find(user);
+  const bool has_name = known != names.end() && !known->second.empty();
+  return has_name ? escape_control_line(known->second) : "uid " + std::to_string(user.value);
+}
+
+// Absent where the figure of a part is, or there is none.
+std::optional<Bytes> sum_of(const std::vector<LeasePart>& parts, const auto& figure) {
+  if (parts.empty()) return std::nullopt;
+  Bytes sum;
+  for (const LeasePart& part : parts) {
+    const std::optional<Bytes> bytes = figure(part);
+    if (!bytes) return std::nullopt;
+    sum += *bytes;
+  }
+  return sum;
+}
+
+GpuFacts facts_of(const DeviceView& device) {
+  return {.index = device.index,
+          .model = device.model,
+          .total = device.capacity,
+          .used = device.used,
+          .unmanaged = device.unmanaged,
+          .grantable = device.grantable,
+          .leases = device.leases,
+          .trouble = device.trouble};
+}
+
+}  // namespace
+
+std::optional<Said> said(std::string by, std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  std::string line = escape_control_line(text);
+  std::size_t end = std::min(line.size(), kSaidMax);
+  // Not in the middle of a letter.
+  const auto continues = [&](std::size_t at) {
+    return at < line.size() && (static_cast<unsigned char>(line[at]) & 0xC0U) == 0x80U;
+  };
+  while (end > 0 && continues(end)) --end;
+  line.resize(end);
+  return Said{std::move(by), std::move(line)};
+}
+
+LeaseFacts facts_of(const LeaseView& lease, const wire::UserNames& names, const Reader& reader) {
+  const bool is_yours = lease.user == reader.user;
+  LeaseFacts facts{
+      .lease = lease.id,
+      .owner = owner_of(lease.user, names),
+      .is_yours = is_yours,
+      .is_this_session = is_yours && lease.request.session == reader.session,
+      .state = lease.state,
+      .granted =
+          sum_of(lease.parts, [](const LeasePart& part) { return std::optional(part.granted); }),
+      .used = sum_of(lease.parts, [](const LeasePart& part) { return part.used; }),
+      .expires = lease.expires_at,
+      .expected_end = lease.expected_end,
+      .idle_since = lease.idle_since,
+      .queue_position = lease.queue_position,
+      .check_again_after = check_again_after(lease),
+      .result = lease.result,
+      .exit_code =
+          lease.exit && lease.exit->signal == 0 ? std::optional(lease.exit->code) : std::nullopt,
+  };
+  facts.name = said(facts.owner, lease.request.name);
+  for (const LeasePart& part : lease.parts) {
+    if (part.index) facts.gpus.push_back(*part.index);
+  }
+  return facts;
+}
+
+StatusFacts facts_of(const wire::NamedStatus& status, Detail detail, const Reader& reader) {
+  const wire::StatusAnswer& all = status.status;
+  StatusFacts facts{
+      .simulated = all.simulated, .trouble = all.trouble, .waiting = all.queue.size()};
+  for (const DeviceView& device : all.devices) facts.gpus.push_back(facts_of(device));
+  const bool is_full = detail == Detail::kFull;
+  for (const LeaseView& lease : all.leases) {
+    LeaseFacts one = facts_of(lease, status.names, reader);
+    if (!is_full && !one.is_yours) one.name.reset();
+    facts.leases.push_back(std::move(one));
+  }
+  if (is_full) {
+    for (const LeaseView& lease : all.queue) {
+      facts.leases.push_back(facts_of(lease, status.names, reader));
+    }
+    return facts;
+  }
+  // One's own first: they are what can be changed.
+  std::ranges::sort(facts.leases, {}, [](const LeaseFacts& lease) {
+    return std::pair(!lease.is_yours, lease.lease);
+  });
+  if (facts.leases.size() > kLeasesInBrief) {
+    facts.leases_left_out = facts.leases.size() - kLeasesInBrief;
+    facts.leases.resize(kLeasesInBrief);
+  }
+  return facts;
+}
+
+std::vector<Blocker> blockers_of(const std::vector<Holder>& holders, const wire::UserNames& names,
+                                 const Reader& reader) {
+  std::vector<Blocker> blockers;
+  for (const Holder& holder : holders) {
+    if (blockers.size() == kBlockersMax) break;
+    blockers.push_back({.lease = holder.lease,
+                        .owner = owner_of(holder.user, names),
+                        .is_yours = holder.user == reader.user,
+                        .charged = holder.charged,
+                        .expected_end = holder.expected_end});
+  }
+  return blockers;
+}
+
+FitFacts facts_of(const FitView& fit, const wire::UserNames& names, const Reader& reader) {
+  FitFacts facts{.fits = fit.fits,
+                 .largest = fit.largest,
+                 .ahead = fit.ahead_count,
+                 .expected_start = fit.fits ? std::nullopt : fit.expected_start,
+                 .check_again_after = fit.check_again_after};
+  facts.blockers = blockers_of(fit.holders, names, reader);
+  return facts;
+}
+
+}  // namespace berth::agents
