@@ -112,6 +112,11 @@ form = asks.call('gpu_control', lease=1, action='cancel')
 assert form['resultType'] == 'input_required' and 'confirm' in form['inputRequests'], form
 no = asks.call('gpu_control', {'inputResponses': {'confirm': {'action': 'decline'}}}, lease=1, action='cancel')
 assert 'did not agree' in no and lease(1)['state'] == 'held', no
+# Elsewhere in the answer it agrees to nothing.
+for content in {'confirm': False, 'more': {'confirm': True}}, {'more': '"confirm":true'}, {'confirm': 'true'}:
+    no = asks.call('gpu_control', {'inputResponses': {'confirm': {'action': 'accept', 'content': content}}},
+                   lease=1, action='cancel')
+    assert 'did not agree' in no and lease(1)['state'] == 'held', (content, no)
 yes = asks.call('gpu_control', {'inputResponses': {'confirm': {'action': 'accept', 'content': {'confirm': True}}}},
                 lease=1, action='cancel')
 assert yes['lease']['state'] in ('releasing', 'ended'), yes

@@ -46,7 +46,7 @@ client::HttpRequest question_of(const ControlArguments& arguments, LeaseId lease
 bool is_confirmed(const std::string& answer) {
   const mcp::Reply reply = mcp::read_reply(answer);
   return reply.action == mcp::Action::kAccept &&
-         reply.content.find(R"("confirm":true)") != std::string::npos;
+         mcp::answer_named(kConfirm, reply.content) == "true";
 }
 
 }  // namespace
