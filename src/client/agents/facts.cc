@@ -18,18 +18,6 @@ std::string owner_of(UserId user, const wire::UserNames& names) {
   return has_name ? escape_control_line(known->second) : "uid " + std::to_string(user.value);
 }
 
-// Absent where the figure of a part is, or there is none.
-std::optional<Bytes> sum_of(const std::vector<LeasePart>& parts, const auto& figure) {
-  if (parts.empty()) return std::nullopt;
-  Bytes sum;
-  for (const LeasePart& part : parts) {
-    const std::optional<Bytes> bytes = figure(part);
-    if (!bytes) return std::nullopt;
-    sum += *bytes;
-  }
-  return sum;
-}
-
 GpuFacts facts_of(const DeviceView& device) {
   return {.index = device.index,
           .model = device.model,
@@ -45,15 +33,8 @@ GpuFacts facts_of(const DeviceView& device) {
 
 std::optional<Said> said(std::string by, std::string_view text) {
   if (text.empty()) return std::nullopt;
-  std::string line = escape_control_line(text);
-  std::size_t end = std::min(line.size(), kSaidMax);
-  // Not in the middle of a letter.
-  const auto continues = [&](std::size_t at) {
-    return at < line.size() && (static_cast<unsigned char>(line[at]) & 0xC0U) == 0x80U;
-  };
-  while (end > 0 && continues(end)) --end;
-  line.resize(end);
-  return Said{std::move(by), std::move(line)};
+  const std::string line = escape_control_line(text);
+  return Said{std::move(by), std::string(whole_letters(line, kSaidMax))};
 }
 
 LeaseFacts facts_of(const LeaseView& lease, const wire::UserNames& names, const Reader& reader) {
@@ -64,9 +45,8 @@ LeaseFacts facts_of(const LeaseView& lease, const wire::UserNames& names, const 
       .is_yours = is_yours,
       .is_this_session = is_yours && lease.request.session == reader.session,
       .state = lease.state,
-      .granted =
-          sum_of(lease.parts, [](const LeasePart& part) { return std::optional(part.granted); }),
-      .used = sum_of(lease.parts, [](const LeasePart& part) { return part.used; }),
+      .granted = vram_granted(lease),
+      .used = vram_used(lease),
       .expires = lease.expires_at,
       .expected_end = lease.expected_end,
       .idle_since = lease.idle_since,

@@ -36,9 +36,8 @@ std::vector<std::string> last_lines(std::string_view text, std::uint32_t count) 
   while (!text.empty() && lines.size() < count) {
     const std::size_t end = text.rfind('\n');
     const std::size_t begin = end == std::string_view::npos ? 0 : end + 1;
-    std::string line = escape_control_line(text.substr(begin));
-    line.resize(std::min(line.size(), kLineMax));
-    lines.push_back(std::move(line));
+    const std::string line = escape_control_line(text.substr(begin));
+    lines.emplace_back(whole_letters(line, kLineMax));
     text = end == std::string_view::npos ? std::string_view() : text.substr(0, end);
   }
   std::ranges::reverse(lines);

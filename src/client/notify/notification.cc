@@ -19,9 +19,7 @@ Urgency urgency_of(Severity severity) {
 
 std::string shortened(std::string_view text) {
   if (text.size() <= kBodyMax) return std::string(text);
-  std::size_t end = kBodyMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(whole_letters(text, kBodyMax)) + "…";
 }
 
 std::string escaped(std::string_view text) {

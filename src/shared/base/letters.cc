@@ -46,6 +46,13 @@ bool is_harmful(char32_t code) {
   });
 }
 
+std::string_view whole_letters(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  std::size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end);
+}
+
 std::string escape_control_line(std::string_view untrusted) {
   std::string line;
   line.reserve(untrusted.size());

@@ -35,6 +35,9 @@ constexpr bool is_bare_word(std::string_view text) {
 /// tags.
 bool is_harmful(char32_t code);
 
+/// The beginning of UTF-8 text, at most so many bytes of it, which ends with a whole letter.
+std::string_view whole_letters(std::string_view text, std::size_t bytes_max);
+
 /// For a line that people read: what is harmful or no UTF-8 becomes '?', line ends and tabs a
 /// blank.
 std::string escape_control_line(std::string_view untrusted);

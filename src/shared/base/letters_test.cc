@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <iterator>
+#include <string>
+
 namespace berth {
 namespace {
 
@@ -17,6 +21,14 @@ TEST(Letters, WhatTurnsTextOrCannotBeSeenIsNotShown) {
 TEST(Letters, ALineStaysOne) {
   EXPECT_EQ(escape_control_line("a\nb\tc\rd"), "a b c?d");
   EXPECT_EQ(escape_control_line("a\u2028b"), "a?b");
+}
+
+TEST(Letters, ACutLeavesWholeOnes) {
+  const std::string text = "a\u00e9\u20ac";  // Of one byte, two and three.
+  const std::size_t kept[] = {0, 1, 1, 3, 3, 3, 6, 6};
+  for (std::size_t bytes = 0; bytes < std::size(kept); ++bytes) {
+    EXPECT_EQ(whole_letters(text, bytes), text.substr(0, kept[bytes])) << bytes;
+  }
 }
 
 TEST(Letters, WhatIsNoUtf8IsTakenByteByByte) {

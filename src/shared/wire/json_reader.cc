@@ -98,9 +98,7 @@ JsonTree empty_object() {
 
 std::string shown(std::string_view text) {
   if (text.size() <= kShownMax) return std::string(text);
-  std::size_t end = kShownMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(whole_letters(text, kShownMax)) + "…";
 }
 
 JsonDocument::JsonDocument(std::string_view text, Form form)
