@@ -72,11 +72,8 @@ void Tickets::read(Ticket& ticket, Instant now) {
 }
 
 void Tickets::take(Ticket& ticket, const wire::SseEvent& event) {
-  if (event.event == to_text(EventName::kWaiting)) {
-    Result<wire::NamedWhy> why = wire::decode_why(event.data);
-    if (why.ok()) ticket.why = *std::move(why);
-    return;
-  }
+  // Why it waits is asked when a call wants to know.
+  if (event.event == to_text(EventName::kWaiting)) return;
   Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
   if (!lease.ok()) return;
   ticket.lease = *std::move(lease);

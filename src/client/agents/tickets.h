@@ -25,7 +25,6 @@ inline constexpr std::size_t kTicketsMax = 16;
 struct Ticket {
   std::optional<client::Connection> stream;  // Absent: the daemon was lost, or it is over.
   std::optional<wire::LeaseAnswer> lease;    // As told last; absent: nothing was told yet.
-  std::optional<wire::NamedWhy> why;
   bool is_granted = false;
   std::optional<wire::ApiError> refusal;  // Why it is over without a grant.
   Instant retry_at;                       // Without a stream: when the daemon is looked for.

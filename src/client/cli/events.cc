@@ -120,8 +120,7 @@ int run_events(Invocation& invocation) {
       "Writes a line for each event of all leases, or of one, from now on: requests, grants and "
       "ends, pauses, saves, use above a budget, alerts. Ends with the lease, or with Ctrl-C; when "
       "the daemon is restarted it goes on. With -o json each line is a JSON object. With --since "
-      "it "
-      "begins with what was done from then on, as berth history --events tells it.";
+      "it begins with what was done from then on, as berth history --events tells it.";
   invocation.examples = {{"berth events", "of all leases"},
                          {"berth events train --json", "of one, for a program"},
                          {"berth events --since 10m", "what was missed first"}};

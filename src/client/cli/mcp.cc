@@ -26,8 +26,7 @@ int run_mcp(Invocation& invocation) {
       "Speaks the Model Context Protocol on stdin and stdout, for coding agents: which GPUs there "
       "are, whether something would fit, leases to work in from any shell, notes to those who hold "
       "what is needed. It starts no command. Ends when stdin does; requests that wait are "
-      "withdrawn "
-      "then, and what was granted ends when it is not used any more.";
+      "withdrawn then, and what was granted ends when it is not used any more.";
   invocation.examples = {{"berth mcp", "as the command of a server in a client's settings"}};
   if (const auto end = invocation.parse()) return *end;
   const os::Environment env = os::read_environment();

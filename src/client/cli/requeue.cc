@@ -65,10 +65,8 @@ int run_requeue(Invocation& invocation) {
       "again, the same berth run starts the same command again, with BERTH_RESTART in its "
       "environment. For leases that were started with --requeue. One that can save itself "
       "(--checkpoint) does so first, and is not stopped if that is not confirmed. Returns when the "
-      "lease waits in the queue.\n\n"
-      "With --failed: the members of a set that is over which did not end well are submitted "
-      "again, "
-      "as a set of their own, whose number is printed.";
+      "lease waits in the queue.\n\nWith --failed: the members of a set that is over which did not "
+      "end well are submitted again, as a set of their own, whose number is printed.";
   invocation.examples = {{"berth requeue 12", "let others go first"},
                          {"berth requeue --unsaved 12", "also if it cannot save itself"},
                          {"berth requeue --failed 17", "what failed of set 17, as a new set"}};

@@ -255,9 +255,7 @@ int run_reserve(Invocation& invocation) {
   }
   const auto config = request_settings_of(invocation);
   if (!config) return to_status(ExitCode::kConfig);
-  if (!reserve.request.session) {
-    reserve.request.session = std::string(environment_text("BERTH_SESSION"));
-  }
+  name_session(reserve.request);
   Result<RequestPlan> plan = plan_request(reserve.request, *config);
   if (!plan.ok()) return invocation.usage_error(plan.error().message);
   const Result<DeviceChoice> choice = choice_of(reserve.request.gpus);

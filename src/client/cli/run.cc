@@ -124,9 +124,7 @@ int run_with(Invocation& invocation, RunOptions run) {
   }
   const auto config = request_settings_of(invocation);
   if (!config) return to_status(ExitCode::kConfig);
-  if (!run.session.request.session) {
-    if (const char* session = std::getenv("BERTH_SESSION")) run.session.request.session = session;
-  }
+  name_session(run.session.request);
 
   const bool may_start = invocation.common.autostart && client::autostart_allowed_by_environment();
   const ExitOutcome left = run_session(

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth setup`: tells a coding agent of Berth by its own settings, and takes that back.
-#include <unistd.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -13,7 +11,6 @@
 #include "os/files.h"
 #include "os/paths.h"
 #include "os/programs.h"
-#include "os/users.h"
 #include "setup/clients.h"
 
 namespace berth::cli {
@@ -103,11 +100,9 @@ int run_setup(Invocation& invocation) {
   bool dry_run = false;
   invocation.about =
       "Tells a coding agent of Berth: adds berth mcp to its servers, and for Claude Code hooks "
-      "that "
-      "name its sessions, turn GPU commands without a lease into such with one, and give back "
+      "that name its sessions, turn GPU commands without a lease into such with one, and give back "
       "what was left behind, and a page for the model. Comments and order of its settings stay, "
-      "and "
-      "a copy of each file is kept beside it as it was before. Nothing is changed twice.";
+      "and a copy of each file is kept beside it as it was before. Nothing is changed twice.";
   invocation.examples = {{"berth setup claude --dry-run", "what would be changed"},
                          {"berth setup codex", "the server, in ~/.codex/config.toml"},
                          {"berth setup claude --remove", "take it back"}};

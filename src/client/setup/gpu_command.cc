@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/letters.h"
+
 namespace berth::setup {
 namespace {
 
@@ -79,10 +81,8 @@ std::vector<Word> words_of(std::string_view line) {
 bool is_assignment(std::string_view word) {
   const std::size_t equals = word.find('=');
   return equals != std::string_view::npos && equals > 0 &&
-         std::ranges::all_of(word.substr(0, equals), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_';
-         });
+         std::ranges::all_of(word.substr(0, equals),
+                             [](char c) { return is_letter_or_digit(c) || c == '_'; });
 }
 
 std::string_view program_of(std::string_view word) {

@@ -14,10 +14,8 @@ constexpr std::size_t kSessionMax = 12;
 
 constexpr std::string_view kAboutGpus =
     "The GPUs of this machine are shared through Berth. Run GPU programs with a lease: berth run "
-    "-m "
-    "8G -- COMMAND, or in one that you keep: berth reserve 30m --while-used -m 8G -n work, berth "
-    "run "
-    "--lease work -- COMMAND, berth release work. berth status shows who holds what.";
+    "-m 8G -- COMMAND, or in one that you keep: berth reserve 30m --while-used -m 8G -n work, "
+    "berth run --lease work -- COMMAND, berth release work. berth status shows who holds what.";
 
 }  // namespace
 

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
+
 namespace berth {
 namespace {
 
 bool needs_no_quotes(std::string_view word) {
   return !word.empty() && std::ranges::all_of(word, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+    return is_letter_or_digit(c) ||
            std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
   });
 }

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/words.h"
 #include "cli/run/start_time.h"
+#include "cli/terminal.h"
 #include "os/clock.h"
 #include "os/users.h"
 
@@ -132,6 +133,10 @@ void declare_names(Options& options, RequestOptions& request) {
   options.add("-t,--label=KEY=VALUE", store(request.labels), "a label; may be repeated");
   options.add("--session=NAME", store(request.session),
               "who works, for fair sharing; BERTH_SESSION if not given");
+}
+
+void name_session(RequestOptions& request) {
+  if (!request.session) request.session = environment_text("BERTH_SESSION");
 }
 
 void declare_messages(Options& options, Request& request) {

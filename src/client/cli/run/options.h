@@ -24,6 +24,9 @@ void declare_messages(Options& options, Request& request);
 /// -n, -t, --session
 void declare_names(Options& options, RequestOptions& request);
 
+/// Where --session was not given: that of BERTH_SESSION, or none.
+void name_session(RequestOptions& request);
+
 /// Whether the verb starts a command.
 enum class Carried : std::uint8_t { kWithACommand, kWithoutACommand };
 /// Those that stand in the table of Request, in its order: what is said is told as it is.
