@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "cli/exit_status.h"
+#include "cli/run/options.h"
 #include "cli/run/run_options.h"
 #include "cli/run/runner.h"
 #include "cli/run/session.h"
