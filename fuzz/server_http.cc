@@ -10,22 +10,21 @@
 
 #include "base/check.h"
 #include "fuzz.h"
-#include "server/http_parser.h"
+#include "http/parser.h"
 
 namespace {
 
-using berth::server::HttpParser;
-using berth::server::HttpRequest;
+namespace http = berth::http;
 
 struct Read {
-  std::vector<HttpRequest> requests;
+  std::vector<http::Request> requests;
   bool refused = false;
 };
 
 /// As the server does it.
 Read read(std::string_view bytes, std::size_t piece) {
   Read read;
-  HttpParser parser;
+  http::Parser parser;
   std::string in;
   while (!bytes.empty()) {
     in += bytes.substr(0, piece);
@@ -41,19 +40,19 @@ Read read(std::string_view bytes, std::size_t piece) {
       in.erase(0, *taken);
       if (parser.done()) {
         read.requests.push_back(parser.take());
-        CHECK(read.requests.back().body.size() <= HttpParser::kBodyMax);
-        CHECK(read.requests.back().target.size() <= HttpParser::kHeaderMax);
-        parser = HttpParser();
+        CHECK(read.requests.back().body.size() <= http::Parser::kBodyMax);
+        CHECK(read.requests.back().target.size() <= http::Parser::kHeaderMax);
+        parser = http::Parser();
       } else if (*taken == 0) {
         break;
       }
     }
-    CHECK(in.size() <= HttpParser::kChunkLineMax);
+    CHECK(in.size() <= http::Parser::kChunkLineMax);
   }
   return read;
 }
 
-bool same(const HttpRequest& a, const HttpRequest& b) {
+bool same(const http::Request& a, const http::Request& b) {
   return a.method == b.method && a.target == b.target && a.hello == b.hello && a.body == b.body &&
          a.wants_stream == b.wants_stream && a.keep_alive == b.keep_alive && a.chunks == b.chunks;
 }

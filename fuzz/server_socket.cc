@@ -13,16 +13,12 @@
 #include "base/check.h"
 #include "bytes.h"
 #include "fuzz.h"
+#include "http/raw_client_for_test.h"
+#include "http/server.h"
 #include "os/clock.h"
-#include "server/http_server.h"
-#include "server/raw_client_for_test.h"
 
 namespace berth {
 namespace {
-
-using server::ConnectionId;
-using server::HttpServer;
-using server::RawClient;
 
 constexpr std::size_t kAnswerMax = std::size_t{4} << 20U;
 constexpr std::size_t kKernelMax = std::size_t{1} << 20U;  // Of one connection.
@@ -35,12 +31,12 @@ class FakeClock final : public os::Clock {
 };
 
 /// Answers `/NUMBER` with so many KiB, and begins or goes on with a stream where one is wanted.
-class Handler final : public server::ConnectionHandler {
+class Handler final : public http::Handler {
  public:
   void opened(ConnectionId connection, const os::Peer& /*peer*/) override {
     CHECK(said.emplace(connection, 0).second);
   }
-  void requested(ConnectionId connection, server::HttpRequest request) override {
+  void requested(ConnectionId connection, http::Request request) override {
     CHECK(said.contains(connection));
     if (request.wants_stream && request.chunks) {
       streams.push_back(connection);
@@ -59,7 +55,7 @@ class Handler final : public server::ConnectionHandler {
     transport->stream(connection, std::string(size, 'e'));
   }
 
-  server::Transport* transport = nullptr;
+  http::Transport* transport = nullptr;
   std::map<ConnectionId, std::size_t> said;
   std::vector<ConnectionId> streams;
 };
@@ -67,10 +63,10 @@ class Handler final : public server::ConnectionHandler {
 class World {
  public:
   World() : path_(folder_.path() + "/s") {
-    server_ = std::make_unique<HttpServer>(io_, server::listen_at(path_), handler_, clock_,
-                                           server::HttpLimits{}, "api=1.0");
+    server_ = std::make_unique<http::Server>(io_, http::listen_at(path_), handler_, clock_,
+                                             http::Limits{}, "api=1.0");
     handler_.transport = server_.get();
-    for (auto& client : clients_) client = std::make_unique<RawClient>(path_);
+    for (auto& client : clients_) client = std::make_unique<http::RawClient>(path_);
     turn();
   }
 
@@ -81,16 +77,16 @@ class World {
       server_->flush();
     }
   }
-  RawClient& client(std::size_t which) { return *clients_.at(which % clients_.size()); }
+  http::RawClient& client(std::size_t which) { return *clients_.at(which % clients_.size()); }
   void begin_again(std::size_t which) {
-    clients_.at(which % clients_.size()) = std::make_unique<RawClient>(path_);
+    clients_.at(which % clients_.size()) = std::make_unique<http::RawClient>(path_);
   }
   void tell(std::size_t size) {
     for (const ConnectionId stream : std::vector(handler_.streams)) handler_.tell(stream, size);
     server_->flush();
   }
   void polite_one_is_answered() {
-    RawClient polite(path_);
+    http::RawClient polite(path_);
     CHECK(polite.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n"));
     for (int turns = 0; turns < 200; ++turns) {
       turn();
@@ -107,26 +103,26 @@ class World {
     for (const auto& [connection, size] : handler_.said) said += size;
     std::size_t taken = 0;
     for (const auto& client : clients_) taken += client->received.size();
-    CHECK(said < taken + 2 * (kAnswerMax + kKernelMax) + HttpServer::kUntakenMax);
+    CHECK(said < taken + 2 * (kAnswerMax + kKernelMax) + http::Server::kUntakenMax);
     CHECK(handler_.said.size() <= 64);
   }
   FakeClock& clock() { return clock_; }
 
  private:
-  server::TestFolder folder_;
+  http::TestFolder folder_;
   std::string path_;
   FakeClock clock_;
   boost::asio::io_context io_;
   Handler handler_;
-  std::unique_ptr<HttpServer> server_;
-  std::array<std::unique_ptr<RawClient>, 2> clients_;
+  std::unique_ptr<http::Server> server_;
+  std::array<std::unique_ptr<http::RawClient>, 2> clients_;
 };
 
 void run(fuzz::Bytes input) {
   World world;
   for (int steps = 0; steps < 40 && !input.empty(); ++steps) {
     const auto what = input.number<std::uint8_t>();
-    RawClient& client = world.client(what >> 7U);
+    http::RawClient& client = world.client(what >> 7U);
     switch (what % 8U) {
       case 0:
       case 1:

@@ -5,7 +5,7 @@
 LIBRARIES = {
     'nlohmann/': ['wire', 'cli'],  # Of wire the tests.
     'toml++/': ['config'],
-    'boost/': ['server', 'client', 'daemon'],
+    'boost/': ['http', 'server', 'client', 'agents', 'daemon'],
     'CLI/': ['daemon', 'sim'],
     'sqlite3.h': ['store'],
     'curl/': ['deliver'],

@@ -38,8 +38,7 @@ void Daemon::start(std::uint64_t boot) {
   parts_.network.listen(*this);
 }
 
-void Daemon::asked(server::ConnectionId connection, server::Command ask,
-                   server::Engine::Listen listen) {
+void Daemon::asked(ConnectionId connection, server::Command ask, server::Engine::Listen listen) {
   if (auto* submit = std::get_if<core::Submit>(&ask)) {
     submit->handle = {parts_.context.random.next(), parts_.context.random.next()};
   }
@@ -49,7 +48,7 @@ void Daemon::asked(server::ConnectionId connection, server::Command ask,
   });
 }
 
-void Daemon::on_disconnect(server::ConnectionId connection) {
+void Daemon::on_disconnect(ConnectionId connection) {
   enter([&](core::Now now) {
     parts_.checker.on_disconnect(connection);
     engine_->on_disconnect(now, connection);
@@ -349,19 +348,19 @@ void Daemon::say(const std::string& text) {
   if (passes_call()) parts_.context.note("daemon says: {}", text);
 }
 
-void Daemon::answer(server::ConnectionId connection, const server::Answer& answer) {
+void Daemon::answer(ConnectionId connection, const server::Answer& answer) {
   if (!passes_call()) return;
   parts_.checker.answered(connection, answer, *engine_);
   parts_.network.answer(connection, answer);
 }
 
-void Daemon::item(server::ConnectionId connection, const server::Item& item) {
+void Daemon::item(ConnectionId connection, const server::Item& item) {
   if (!passes_call()) return;
   parts_.checker.on_item(connection, item, *engine_);
   parts_.network.item(connection, item);
 }
 
-bool Daemon::takes_news(server::ConnectionId connection) const {
+bool Daemon::takes_news(ConnectionId connection) const {
   return parts_.network.takes_news(connection);
 }
 

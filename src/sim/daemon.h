@@ -73,12 +73,11 @@ class Daemon final : private server::World, private server::Outbox, private Gate
                        const std::vector<bool>& may_give_back) override;
   std::vector<ChargeSample> charges(const std::vector<Handle>& settling) override;
   void say(const std::string& text) override;
-  void answer(server::ConnectionId connection, const server::Answer& answer) override;
-  void item(server::ConnectionId connection, const server::Item& item) override;
-  bool takes_news(server::ConnectionId connection) const override;
-  void asked(server::ConnectionId connection, server::Command ask,
-             server::Engine::Listen listen) override;
-  void on_disconnect(server::ConnectionId connection) override;
+  void answer(ConnectionId connection, const server::Answer& answer) override;
+  void item(ConnectionId connection, const server::Item& item) override;
+  bool takes_news(ConnectionId connection) const override;
+  void asked(ConnectionId connection, server::Command ask, server::Engine::Listen listen) override;
+  void on_disconnect(ConnectionId connection) override;
   bool counts_what_others_charged(Handle lease) const;
   bool has_memory_of_others_below(const ReferenceLease& known) const;
 

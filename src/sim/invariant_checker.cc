@@ -122,7 +122,7 @@ void InvariantChecker::configured(const core::Settings& settings) {
   }
 }
 
-void InvariantChecker::asked(server::ConnectionId connection, const server::Command& command) {
+void InvariantChecker::asked(ConnectionId connection, const server::Command& command) {
   context_.note("call {} of kind {}", connection.value, command.index());
   const bool first = calls_.emplace(connection, Call{command}).second;
   if (!first) context_.fail("a second call on a connection that waits for the first");
@@ -155,7 +155,7 @@ void InvariantChecker::asked(server::ConnectionId connection, const server::Comm
   }
 }
 
-void InvariantChecker::on_disconnect(server::ConnectionId connection) {
+void InvariantChecker::on_disconnect(ConnectionId connection) {
   calls_.erase(connection);
   for (auto& [id, known] : observations_.known) {
     if (known.requester == connection) known.requester_gone = true;
@@ -339,7 +339,7 @@ void InvariantChecker::check_view(const LeaseView& view, const server::Engine& e
   if (!behind) check(check_expected_end(*said, view, now()));
 }
 
-void InvariantChecker::answered(server::ConnectionId connection, const server::Answer& answer,
+void InvariantChecker::answered(ConnectionId connection, const server::Answer& answer,
                                 const server::Engine& engine) {
   const auto call = calls_.find(connection);
   if (call == calls_.end() || call->second.streams) {
@@ -369,7 +369,7 @@ void InvariantChecker::answered(server::ConnectionId connection, const server::A
   }
 }
 
-void InvariantChecker::on_item(server::ConnectionId connection, const server::Item& item,
+void InvariantChecker::on_item(ConnectionId connection, const server::Item& item,
                                const server::Engine& engine) {
   const auto call = calls_.find(connection);
   if (call == calls_.end()) {
@@ -387,7 +387,7 @@ void InvariantChecker::on_item(server::ConnectionId connection, const server::It
   if (item.last) calls_.erase(call);
 }
 
-void InvariantChecker::heard(server::ConnectionId connection, const Call& call, LeaseId lease) {
+void InvariantChecker::heard(ConnectionId connection, const Call& call, LeaseId lease) {
   if (!is_a<core::Submit>(call.command) && !is_a<core::Reconnect>(call.command)) return;
   Known& known = observations_.known[lease];
   if (connection < known.requester) return;  // It came late.

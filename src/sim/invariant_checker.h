@@ -36,8 +36,8 @@ class InvariantChecker {
   void daemon_starts(const core::Settings& settings, bool same_boot);
   void daemon_died();
   void configured(const core::Settings& settings);
-  void asked(server::ConnectionId connection, const server::Command& command);
-  void on_disconnect(server::ConnectionId connection);
+  void asked(ConnectionId connection, const server::Command& command);
+  void on_disconnect(ConnectionId connection);
   void sampled(const Sample& sample);
   /// The move of that number has begun, or is over.
   void moves(LeaseId lease, std::uint64_t number, bool begins);
@@ -49,10 +49,9 @@ class InvariantChecker {
   // What leaves it.
   void wrote(const std::vector<Record>& records, const server::Engine& engine);
   void replaced(const std::vector<Record>& snapshot, std::uint64_t last_sequence, bool behind);
-  void answered(server::ConnectionId connection, const server::Answer& answer,
+  void answered(ConnectionId connection, const server::Answer& answer,
                 const server::Engine& engine);
-  void on_item(server::ConnectionId connection, const server::Item& item,
-               const server::Engine& engine);
+  void on_item(ConnectionId connection, const server::Item& item, const server::Engine& engine);
   /// After each event, when all its effects are performed.
   void event_done(const server::Engine& engine, core::Now now);
 
@@ -74,7 +73,7 @@ class InvariantChecker {
 
   void check(std::string broken);
   void check_view(const LeaseView& view, const server::Engine& engine);
-  void heard(server::ConnectionId connection, const Call& call, LeaseId lease);
+  void heard(ConnectionId connection, const Call& call, LeaseId lease);
   void note_budgets(LeaseId id, const std::vector<Part>& before);
   void check_record(const Record& record, const server::Engine& engine, bool late);
   void note_record(const Record& record, const std::optional<ReferenceLease>& before);
@@ -91,7 +90,7 @@ class InvariantChecker {
   Observations observations_;
   Turns turns_;
   Fairness fairness_;
-  std::map<server::ConnectionId, Call> calls_;
+  std::map<ConnectionId, Call> calls_;
   std::uint64_t events_ = 0;
   bool decided_ = false;         // In the event that is going on.
   std::uint64_t decisions_ = 0;  // Events in which something was.

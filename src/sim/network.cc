@@ -18,7 +18,7 @@ void Network::cut_all() {
   }
 }
 
-std::optional<server::ConnectionId> Network::open(Ears ears) {
+std::optional<ConnectionId> Network::open(Ears ears) {
   if (gate_ == nullptr) return std::nullopt;
   const ConnectionId id{++last_id_};
   Connection& connection = connections_[id];

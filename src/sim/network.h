@@ -32,15 +32,13 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
   virtual ~Gate() = default;
 
-  virtual void asked(server::ConnectionId connection, server::Command ask,
+  virtual void asked(ConnectionId connection, server::Command ask,
                      server::Engine::Listen listen) = 0;
-  virtual void on_disconnect(server::ConnectionId connection) = 0;
+  virtual void on_disconnect(ConnectionId connection) = 0;
 };
 
 class Network {
  public:
-  using ConnectionId = server::ConnectionId;
-
   Network(SimContext& context, const Plan& plan) : context_(context), plan_(plan) {}
 
   /// The daemon listens from now on, or is gone with all connections.

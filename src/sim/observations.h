@@ -25,7 +25,7 @@ namespace berth::sim {
 
 /// What was asked about a lease beside what the journal says of it.
 struct Known {
-  server::ConnectionId requester;    // The youngest connection that asked for it.
+  ConnectionId requester;            // The youngest connection that asked for it.
   bool requester_gone = false;       // That connection was closed.
   bool released = false;             // By a Release or a Cancel.
   bool resumed_by_somebody = false;  // By a Resume, after it was paused.

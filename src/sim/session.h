@@ -85,10 +85,10 @@ class Session {
   Demands demands_;
   Role role_;
   Process supervisor_;
-  std::optional<server::ConnectionId> keeping_;  // By which a request becomes a job.
-  std::optional<server::ConnectionId> connection_;
+  std::optional<ConnectionId> keeping_;  // By which a request becomes a job.
+  std::optional<ConnectionId> connection_;
   std::uint64_t connections_made_ = 0;
-  std::optional<server::ConnectionId> given_up_;  // It asked there before, and heard nothing.
+  std::optional<ConnectionId> given_up_;  // It asked there before, and heard nothing.
   ExitStatus exit_;
   EndKind end_kind_ = EndKind::kPlain;
   bool stopping_ = false;  // The program, to start it again.

@@ -92,14 +92,13 @@ class Told : private Gate {
   InvariantChecker checker{context, devices, processes, disk};
   SimEnv env{context, plan, processes, devices, network, checker};
   std::unique_ptr<Session> session;
-  std::vector<std::pair<server::ConnectionId, server::Command>> asks;  // In the order they arrived.
+  std::vector<std::pair<ConnectionId, server::Command>> asks;  // In the order they arrived.
 
  private:
-  void asked(server::ConnectionId connection, server::Command ask,
-             server::Engine::Listen) override {
+  void asked(ConnectionId connection, server::Command ask, server::Engine::Listen) override {
     asks.emplace_back(connection, std::move(ask));
   }
-  void on_disconnect(server::ConnectionId) override {}
+  void on_disconnect(ConnectionId) override {}
 };
 
 TEST(Session, WhoIsToldOfAnOfferTakesItUp) {

@@ -133,7 +133,7 @@ HistorySettings history_settings(const config::Config& config) {
           .sample_interval = config.gpu.sample_interval};
 }
 
-HttpLimits http_limits(const config::Config& config, std::uint64_t descriptors) {
+http::Limits http_limits(const config::Config& config, std::uint64_t descriptors) {
   const std::uint64_t in_hand = std::min(kDescriptorsInHand, descriptors / 2);
   return {.connections = static_cast<std::size_t>(descriptors - in_hand),
           .connections_per_user = config.limits.connections,

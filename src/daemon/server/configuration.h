@@ -14,10 +14,10 @@
 #include "config/config.h"
 #include "config/load.h"
 #include "enforce/lease_files.h"
+#include "http/server.h"
 #include "os/paths.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
-#include "server/http_server.h"
 #include "server/service.h"
 
 namespace berth::server {
@@ -39,7 +39,7 @@ ServiceSettings service_settings(const config::Config& config, const os::Paths& 
                                  bool is_simulated);
 HistorySettings history_settings(const config::Config& config);
 /// `descriptors`: as many as the daemon may have.
-HttpLimits http_limits(const config::Config& config, std::uint64_t descriptors);
+http::Limits http_limits(const config::Config& config, std::uint64_t descriptors);
 /// `directory`: of all leases' directories.
 enforce::LeaseFiles::Settings lease_file_settings(const config::Config& config,
                                                   const std::string& directory);

@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/checked.h"
 #include "gpu/child_plan.h"
+#include "http/server.h"
 #include "os/clock.h"
 #include "os/errors.h"
 #include "os/files.h"
@@ -38,7 +39,6 @@
 #include "server/engine.h"
 #include "server/heartbeat.h"
 #include "server/history_recorder.h"
-#include "server/http_server.h"
 #include "server/listening.h"
 #include "server/log.h"
 #include "server/notify_socket.h"
@@ -125,7 +125,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<RealWorld> world;
   std::unique_ptr<Service> service;
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<http::Server> http;
   std::unique_ptr<BootTimer> timer;
   ReadableWatch signal_watch;
   ReadableWatch history_watch;
@@ -278,9 +278,9 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   }
   files->keep_only(live);
 
-  http = std::make_unique<HttpServer>(io, checked(listening).take(), *service, clock,
-                                      http_limits(config, descriptors),
-                                      wire::encode_hello(service_settings().hello));
+  http = std::make_unique<http::Server>(io, checked(listening).take(), *service, clock,
+                                        http_limits(config, descriptors),
+                                        wire::encode_hello(service_settings().hello));
   service->connect(*engine, *http);
   signal_watch.listen(io, checked(signals).descriptor(), [this] { signalled(); });
   if (const auto reports = history->descriptor()) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/sanitizers.h"
+#include "http/raw_client_for_test.h"
 #include "os/clock.h"
 #include "os/processes.h"
 #include "os/users.h"
@@ -21,7 +22,6 @@
 #include "server/heartbeat.h"
 #include "server/notify_socket.h"
 #include "server/process_watcher.h"
-#include "server/raw_client_for_test.h"
 
 namespace berth::server {
 namespace {
@@ -187,10 +187,10 @@ TEST(ProcessWatcher, WithoutDescriptorsProcessesAreLookedAtInstead) {
 }
 
 TEST(NotifySocket, ManagerHearsWhatBecomesOfTheDaemon) {
-  const TestFolder folder;
+  const http::TestFolder folder;
   const std::string path = folder.path() + "/notify";
   const os::UniqueFd manager(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const sockaddr_un address = address_of(path);
+  const sockaddr_un address = http::address_of(path);
   ASSERT_EQ(::bind(manager.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   const auto heard = [&] {
     char text[256];

@@ -17,9 +17,9 @@
 #include "base/units.h"
 #include "core/coordinator.h"
 #include "history/collector.h"
+#include "http/fair_queue.h"
 #include "model/audit_entry.h"
 #include "model/device.h"
-#include "server/fair_queue.h"
 #include "server/history_thread.h"
 
 namespace berth::server {
@@ -101,7 +101,7 @@ class HistoryRecorder {
     Then then;
   };
   std::map<std::uint64_t, WaitingAsk> waiting_;  // By ticket: their turn is to come,
-  FairQueue fair_queue_;                         // in this order.
+  http::FairQueue fair_queue_;                   // in this order.
   std::map<std::uint64_t, Then> asked_;          // The thread has these.
   Kept recalled_;
   bool behind_ = false;

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <memory>
 
-#include "server/raw_client_for_test.h"
+#include "http/raw_client_for_test.h"
 
 namespace berth::server {
 namespace {
@@ -23,49 +23,49 @@ unsigned mode_of(const std::string& path) {
 }
 
 TEST(ListeningSocket, IsItsOwnersAloneAndGoneWithItsDaemon) {
-  const TestFolder folder;
+  const http::TestFolder folder;
   const std::string path = folder.path() + "/s";
   {
     Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
     ASSERT_TRUE(socket.ok()) << socket.error().message;
     EXPECT_EQ(mode_of(path), 0600U);
-    const RawClient client(path);
+    const http::RawClient client(path);
   }
   EXPECT_FALSE(os::exists(path));
 }
 
 TEST(ListeningSocket, OfTheMachineIsItsGroupsToo) {
-  const TestFolder folder;
+  const http::TestFolder folder;
   Result<ListeningSocket> socket = ListeningSocket::open(folder.path() + "/s", Access::kGroup);
   ASSERT_TRUE(socket.ok());
   EXPECT_EQ(mode_of(folder.path() + "/s"), 0660U);
 }
 
 TEST(ListeningSocket, StaleOneIsReplaced) {
-  const TestFolder folder;
+  const http::TestFolder folder;
   const std::string path = folder.path() + "/s";
   {
-    const os::UniqueFd left_behind = listen_at(path);
+    const os::UniqueFd left_behind = http::listen_at(path);
   }
   ASSERT_TRUE(os::exists(path));
   Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
   ASSERT_TRUE(socket.ok()) << socket.error().message;
-  const RawClient client(path);
+  const http::RawClient client(path);
 }
 
 TEST(ListeningSocket, ThatOfAnotherProgramIsLeftAlone) {
-  const TestFolder folder;
+  const http::TestFolder folder;
   const std::string path = folder.path() + "/s";
-  const os::UniqueFd other = listen_at(path);
+  const os::UniqueFd other = http::listen_at(path);
   const Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
   ASSERT_FALSE(socket.ok());
   EXPECT_EQ(socket.error().code, Errc::kConflict);
   EXPECT_THAT(socket.error().message, HasSubstr(path));
-  const RawClient client(path);
+  const http::RawClient client(path);
 }
 
 TEST(ListeningSocket, OfTwoDaemonsOneGetsThePath) {
-  const TestFolder folder;
+  const http::TestFolder folder;
   const std::string path = folder.path() + "/s";
   Result<ListeningSocket> first = ListeningSocket::open(path, Access::kOwner);
   ASSERT_TRUE(first.ok());
@@ -73,11 +73,11 @@ TEST(ListeningSocket, OfTwoDaemonsOneGetsThePath) {
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, Errc::kConflict);
   EXPECT_THAT(second.error().message, HasSubstr(std::to_string(::getpid())));
-  const RawClient client(path);
+  const http::RawClient client(path);
 }
 
 TEST(ListeningSocket, WhatIsNoSocketIsNeverRemoved) {
-  const TestFolder folder;
+  const http::TestFolder folder;
   const std::string path = folder.path() + "/s";
   std::ofstream(path) << "a file of another program";
   const Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
@@ -87,7 +87,7 @@ TEST(ListeningSocket, WhatIsNoSocketIsNeverRemoved) {
 }
 
 TEST(ListeningSocket, PathThatIsTooLongIsSaidSo) {
-  const TestFolder folder;
+  const http::TestFolder folder;
   const Result<ListeningSocket> socket =
       ListeningSocket::open(folder.path() + "/" + std::string(120, 'a'), Access::kOwner);
   ASSERT_FALSE(socket.ok());

@@ -92,12 +92,6 @@ class World {
   virtual Instant ask_again_at() const { return Instant::never(); }
 };
 
-/// One connection of a client; never used twice.
-struct ConnectionId {
-  std::uint64_t value = 0;
-  friend constexpr auto operator<=>(const ConnectionId&, const ConnectionId&) = default;
-};
-
 /// The one answer to a call.
 using Answer = core::Reply::Answer;
 

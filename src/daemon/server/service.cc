@@ -34,7 +34,7 @@ Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock, A
       alerts_(asked.alerts),
       syncs_(asked.syncs) {}
 
-void Service::connect(Engine& engine, Transport& transport) {
+void Service::connect(Engine& engine, http::Transport& transport) {
   engine_ = &engine;
   transport_ = &transport;
 }
@@ -62,7 +62,7 @@ void Service::closed(ConnectionId connection) {
   engine_->on_disconnect(now(), connection);
 }
 
-void Service::requested(ConnectionId connection, HttpRequest request) {
+void Service::requested(ConnectionId connection, http::Request request) {
   Client& client = clients_.at(connection);
   const auto match = wire::match_route(request.method, request.target);
   if (const auto* error = std::get_if<ApiError>(&match)) return fail(connection, *error);
@@ -75,7 +75,7 @@ void Service::requested(ConnectionId connection, HttpRequest request) {
 }
 
 void Service::go_on(ConnectionId connection, Client& client, const wire::RouteMatch& route,
-                    const HttpRequest& request) {
+                    const http::Request& request) {
   // Asked each time: a connection may outlive the rights of its user.
   client.caller.admin = host_.is_admin(client.caller.user);
   if (auto body = overview(client, route)) return succeed(connection, *std::move(body));
@@ -85,7 +85,7 @@ void Service::go_on(ConnectionId connection, Client& client, const wire::RouteMa
 /// Where nobody looked for a while, the devices have not been asked for as long: what is told, or
 /// granted, now should not rest on how they were then.
 bool Service::waits_for_figures(ConnectionId connection, const wire::RouteMatch& route,
-                                HttpRequest& request) {
+                                http::Request& request) {
   const bool needs = route.route == Route::kStatus || route.route == Route::kDevices ||
                      route.route == Route::kFit || route.route == Route::kSubmit;
   if (!needs) return false;
@@ -118,7 +118,7 @@ void Service::on_timer() {
 }
 
 /// Who does not say hello (curl, say) may do whatever needs no process to vouch for.
-std::optional<ApiError> Service::check_hello(Client& client, const HttpRequest& request,
+std::optional<ApiError> Service::check_hello(Client& client, const http::Request& request,
                                              Route route) const {
   if (!request.hello) return std::nullopt;
   const Result<wire::ClientHello> hello = wire::decode_client_hello(*request.hello);
@@ -140,7 +140,7 @@ std::optional<ApiError> Service::check_hello(Client& client, const HttpRequest& 
   return std::nullopt;
 }
 
-std::optional<ApiError> Service::check_stream(const Client& client, const HttpRequest& request,
+std::optional<ApiError> Service::check_stream(const Client& client, const http::Request& request,
                                               Route route) const {
   const RouteRow& row = row_of(route);
   const bool events = row.answer.empty();  // And nothing else.
@@ -175,7 +175,7 @@ std::optional<ApiError> Service::check_pace(const Client& client, Route route) {
 
 std::optional<ApiError> Service::dispatch(ConnectionId connection, Client& client,
                                           const wire::RouteMatch& route,
-                                          const HttpRequest& request) {
+                                          const http::Request& request) {
   switch (route.route) {
     case Route::kDaemonStop:
     case Route::kDaemonReload:
@@ -290,7 +290,7 @@ std::optional<ApiError> Service::about_lease(ConnectionId connection, Client& cl
 }
 
 std::optional<ApiError> Service::fit(ConnectionId connection, Client& client,
-                                     const HttpRequest& request) {
+                                     const http::Request& request) {
   auto read = translate_request(request.body, translation(client.caller));
   if (auto* error = std::get_if<ApiError>(&read)) return std::move(*error);
   Request& wanted = std::get<RequestBody>(read).request;

@@ -15,6 +15,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "http/transport.h"
 #include "os/clock.h"
 #include "os/processes.h"
 #include "server/alert_service.h"
@@ -24,7 +25,6 @@
 #include "server/ports.h"
 #include "server/sync_queue.h"
 #include "server/translate.h"
-#include "server/transport.h"
 #include "server/views.h"
 #include "wire/daemon.h"
 #include "wire/error.h"
@@ -64,7 +64,7 @@ struct ServiceSettings {
   EnvironmentFacts environment;
 };
 
-class Service final : public ConnectionHandler, public Outbox {
+class Service final : public http::Handler, public Outbox {
  public:
   static constexpr Duration kFiguresWithin = seconds(3);   // Then old ones have to do.
   static constexpr Duration kListFor = milliseconds(100);  // A list is told again, unchanged.
@@ -81,11 +81,11 @@ class Service final : public ConnectionHandler, public Outbox {
 
   Service(ServiceSettings settings, Host& host, const os::Clock& clock, Asked asked);
   /// Both, before the first connection: they need one another.
-  void connect(Engine& engine, Transport& transport);
+  void connect(Engine& engine, http::Transport& transport);
   void configure(ServiceSettings settings) { settings_ = std::move(settings); }
 
   void opened(ConnectionId connection, const os::Peer& peer) override;
-  void requested(ConnectionId connection, HttpRequest request) override;
+  void requested(ConnectionId connection, http::Request request) override;
   void closed(ConnectionId connection) override;
 
   void answer(ConnectionId connection, const Answer& answer) override;
@@ -115,7 +115,7 @@ class Service final : public ConnectionHandler, public Outbox {
   struct Waiting {
     ConnectionId connection;
     wire::RouteMatch route;
-    HttpRequest request;
+    http::Request request;
   };
 
   /// The live leases as one user was told them.
@@ -132,23 +132,24 @@ class Service final : public ConnectionHandler, public Outbox {
   };
 
   bool waits_for_figures(ConnectionId connection, const wire::RouteMatch& route,
-                         HttpRequest& request);
+                         http::Request& request);
   void release_waiting();
   void go_on(ConnectionId connection, Client& client, const wire::RouteMatch& route,
-             const HttpRequest& request);
-  std::optional<wire::ApiError> check_hello(Client& client, const HttpRequest& request,
+             const http::Request& request);
+  std::optional<wire::ApiError> check_hello(Client& client, const http::Request& request,
                                             wire::Route route) const;
-  std::optional<wire::ApiError> check_stream(const Client& client, const HttpRequest& request,
+  std::optional<wire::ApiError> check_stream(const Client& client, const http::Request& request,
                                              wire::Route route) const;
   std::optional<wire::ApiError> check_pace(const Client& client, wire::Route route);
   std::optional<wire::ApiError> dispatch(ConnectionId connection, Client& client,
-                                         const wire::RouteMatch& route, const HttpRequest& request);
+                                         const wire::RouteMatch& route,
+                                         const http::Request& request);
   std::optional<std::string> overview(const Client& client, const wire::RouteMatch& route);
   std::string leases(const Client& client, const wire::RouteMatch& route, core::Now at);
   std::optional<wire::ApiError> about_lease(ConnectionId connection, Client& client,
                                             const wire::RouteMatch& route);
   std::optional<wire::ApiError> fit(ConnectionId connection, Client& client,
-                                    const HttpRequest& request);
+                                    const http::Request& request);
   std::optional<wire::ApiError> about_past(ConnectionId connection, const Client& client,
                                            const wire::RouteMatch& route);
   std::optional<wire::ApiError> test_alert(ConnectionId connection, const Client& client,
@@ -169,7 +170,7 @@ class Service final : public ConnectionHandler, public Outbox {
   Host& host_;
   const os::Clock& clock_;
   Engine* engine_ = nullptr;
-  Transport* transport_ = nullptr;
+  http::Transport* transport_ = nullptr;
   HistoryRecorder* history_;
   AlertService* alerts_;
   SyncQueue* syncs_;

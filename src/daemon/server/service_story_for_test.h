@@ -34,9 +34,9 @@ class ServiceClock final : public os::Clock {
   Instant at{1'000'000'000'000};
 };
 
-class Sent final : public Transport {
+class Sent final : public http::Transport {
  public:
-  void answer(ConnectionId connection, const HttpAnswer& answer) override {
+  void answer(ConnectionId connection, const http::Answer& answer) override {
     last_connection = connection;
     last = answer;
   }
@@ -47,7 +47,7 @@ class Sent final : public Transport {
   bool drained(ConnectionId /*connection*/) const override { return true; }
 
   ConnectionId last_connection;
-  HttpAnswer last;
+  http::Answer last;
   std::map<ConnectionId, std::string> streams;
 };
 
@@ -115,8 +115,8 @@ class ServiceTest : public ::testing::Test {
     service_.opened(id, {.user = user, .pid = process.pid, .process = process, .certain = true});
     return id;
   }
-  HttpAnswer ask(ConnectionId connection, std::string method, std::string target,
-                 std::string body = "", bool stream = false) {
+  http::Answer ask(ConnectionId connection, std::string method, std::string target,
+                   std::string body = "", bool stream = false) {
     sent_.last = {.status = 0};
     service_.requested(connection, {.method = std::move(method),
                                     .target = std::move(target),
@@ -125,19 +125,19 @@ class ServiceTest : public ::testing::Test {
                                     .body = std::move(body)});
     return sent_.last;
   }
-  HttpAnswer get(std::string target, UserId user = kAna) {
+  http::Answer get(std::string target, UserId user = kAna) {
     return ask(connect(user), "GET", std::move(target));
   }
-  HttpAnswer post(std::string target, std::string body = "", UserId user = kAna) {
+  http::Answer post(std::string target, std::string body = "", UserId user = kAna) {
     return ask(connect(user), "POST", std::move(target), std::move(body));
   }
   /// A lease as its requester reads it.
-  LeaseView lease(const HttpAnswer& answer) {
+  LeaseView lease(const http::Answer& answer) {
     const auto read = wire::decode_lease(answer.body);
     EXPECT_TRUE(read.ok()) << answer.body;
     return read.ok() ? read->view : LeaseView{};
   }
-  std::string code_of(const HttpAnswer& answer) { return wire::decode_error(answer.body).code; }
+  std::string code_of(const http::Answer& answer) { return wire::decode_error(answer.body).code; }
   /// A lease of ana's that is held by process 101.
   LeaseView hold(Bytes vram) {
     const ConnectionId connection = connect(kAna);

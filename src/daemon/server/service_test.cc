@@ -21,13 +21,13 @@ using ::testing::Not;
 
 TEST_F(ServiceTest, LifeOfALeaseByItsRoutes) {
   const ConnectionId run = connect(kAna);
-  const HttpAnswer submitted = ask(run, "POST", "/v1/leases", request(gib(8)));
+  const http::Answer submitted = ask(run, "POST", "/v1/leases", request(gib(8)));
   EXPECT_EQ(submitted.status, 201);
   const std::string path = "/v1/leases/" + to_text(lease(submitted).handle);
   EXPECT_EQ(lease(submitted).state, LeaseState::kHeld);
   EXPECT_TRUE(lease(submitted).flags.unclaimed);
 
-  const HttpAnswer claimed = ask(run, "POST", path + "/claim", wire::encode(ClaimBody{{101, 9}}));
+  const http::Answer claimed = ask(run, "POST", path + "/claim", wire::encode(ClaimBody{{101, 9}}));
   EXPECT_EQ(claimed.status, 200);
   EXPECT_THAT(claimed.body, AllOf(HasSubstr(R"("CUDA_VISIBLE_DEVICES":"0")"),
                                   HasSubstr(R"("BERTH_SOCKET":"/run/berthd.sock")"),
@@ -96,7 +96,7 @@ TEST_F(ServiceTest, WaitingRequestListensUpToTheGrantAndThenClaims) {
 
 TEST_F(ServiceTest, RefusalIsAPlainErrorEvenToAClientThatWouldListen) {
   const ConnectionId run = connect(kAna);
-  const HttpAnswer answer = ask(run, "POST", "/v1/leases", request(gib(64)), true);
+  const http::Answer answer = ask(run, "POST", "/v1/leases", request(gib(64)), true);
   EXPECT_EQ(answer.status, 422);
   EXPECT_EQ(code_of(answer), "never_fits");
   EXPECT_THAT(answer.body, HasSubstr("16.0 GiB"));
@@ -111,7 +111,7 @@ TEST_F(ServiceTest, AUserWhoAsksTooFastIsToldWhenToAskAgain) {
   const ConnectionId ben = connect(kBen);
   EXPECT_EQ(ask(ben, "POST", "/v1/leases", request(gib(1))).status, 201);
   EXPECT_EQ(ask(ben, "POST", "/v1/leases", request(gib(1))).status, 201);
-  const HttpAnswer third = ask(ben, "POST", "/v1/leases", request(gib(1)));
+  const http::Answer third = ask(ben, "POST", "/v1/leases", request(gib(1)));
   EXPECT_EQ(third.status, 429);
   const wire::ApiError error = wire::decode_error(third.body);
   EXPECT_EQ(error.code, "too_fast");
@@ -160,7 +160,7 @@ TEST_F(ServiceTest, UserHasABoundOnStreamsAndGetsThemBack) {
   (void)ask(first, "GET", "/v1/events");
   (void)ask(second, "POST", "/v1/fit", request(gib(8)), true);
   EXPECT_EQ(service_.event_streams(), 2U);
-  const HttpAnswer third = get("/v1/events");
+  const http::Answer third = get("/v1/events");
   EXPECT_EQ(third.status, 429);
   EXPECT_THAT(third.body, HasSubstr("event_streams"));
   EXPECT_EQ(ask(connect(kBen), "GET", "/v1/events").status, 0) << "the bound is one user's";
@@ -227,13 +227,13 @@ TEST_F(ServiceTest, OneUserCannotTouchAnothersLeaseAndRootCan) {
            {"/v1/leases/" + handle + "/join", wire::encode(Process{201, 9})},
            {"/v1/leases/" + handle + "/exit", wire::encode(ExitBody{})},
            {"/v1/leases/" + handle + "/reconnect", ""}}) {
-    const HttpAnswer answer = post(target, body, kBen);
+    const http::Answer answer = post(target, body, kBen);
     EXPECT_EQ(answer.status, 403) << target << " " << answer.body;
     EXPECT_EQ(code_of(answer), "not_yours") << target;
   }
   // Its command runs, and would go on.
   EXPECT_EQ(code_of(post("/v1/leases/1/release", "", kRoot)), "running");
-  const HttpAnswer detached = post("/v1/leases/1/release", R"({"detach":true})", kRoot);
+  const http::Answer detached = post("/v1/leases/1/release", R"({"detach":true})", kRoot);
   EXPECT_EQ(detached.status, 200);
   EXPECT_THAT(detached.body, HasSubstr(R"("result":"detached")"));
 }
@@ -273,7 +273,7 @@ TEST_F(ServiceTest, ProcessOfAnotherUserOrOfNobodyIsNotTaken) {
   const LeaseView asked = lease(ask(run, "POST", "/v1/leases", request(gib(8))));
   const std::string claim = "/v1/leases/" + to_text(asked.handle) + "/claim";
   for (const Process process : {Process{201, 9}, Process{999, 9}}) {
-    const HttpAnswer answer = ask(run, "POST", claim, wire::encode(ClaimBody{process}));
+    const http::Answer answer = ask(run, "POST", claim, wire::encode(ClaimBody{process}));
     EXPECT_EQ(answer.status, 403);
     EXPECT_EQ(code_of(answer), "wrong_process");
   }
@@ -326,7 +326,7 @@ TEST_F(ServiceTest, ATierSetsNoPriorityAboveTheHighestAllowed) {
 }
 
 TEST_F(ServiceTest, ATierThatIsNotThereIsRefusedWithThoseThatAre) {
-  const HttpAnswer answer = post("/v1/leases", R"({"vram_bytes":1073741824,"tier":"fats"})");
+  const http::Answer answer = post("/v1/leases", R"({"vram_bytes":1073741824,"tier":"fats"})");
   EXPECT_EQ(code_of(answer), "invalid");
   EXPECT_THAT(answer.body,
               HasSubstr("no tier is called 'fats'; there are: fast, night, turns, whole "
@@ -373,7 +373,7 @@ TEST_F(ServiceTest, SyncOfAConnectionThatIsGoneIsAnsweredToNobody) {
 
 TEST_F(ServiceTest, RejectedConfigurationIsToldToTheUserWhoAskedForIt) {
   host_.reloads = false;
-  const HttpAnswer answer = post("/v1/daemon/reload");
+  const http::Answer answer = post("/v1/daemon/reload");
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.body, HasSubstr("berth.toml:3"));
 }
@@ -386,15 +386,15 @@ TEST_F(ServiceTest, HelloIsCheckedAgainstVersionWorldAndKernel) {
     return ask(run, "GET", "/healthz");
   };
   EXPECT_EQ(with("api=1.0; version=0.1.0; world=real; pid=" + pid + "; start=5").status, 200);
-  const HttpAnswer version = with("api=2.0; version=2.0.0; world=real");
+  const http::Answer version = with("api=2.0; version=2.0.0; world=real");
   EXPECT_EQ(version.status, 426);
   EXPECT_THAT(version.body, AllOf(HasSubstr("2.0.0"), HasSubstr("0.1.0")));
-  const HttpAnswer world = with("api=1.0; version=0.1.0; world=w1234abcd");
+  const http::Answer world = with("api=1.0; version=0.1.0; world=w1234abcd");
   EXPECT_EQ(world.status, 409);
   EXPECT_EQ(code_of(world), "wrong_world");
   // From another PID namespace one may read, but start nothing.
   EXPECT_EQ(with("api=1.0; version=0.1.0; world=real; pid=" + pid + "; start=6").status, 200);
-  const HttpAnswer process = ask(run, "POST", "/v1/leases", request(gib(8)));
+  const http::Answer process = ask(run, "POST", "/v1/leases", request(gib(8)));
   EXPECT_EQ(process.status, 403);
   EXPECT_THAT(process.body, AllOf(HasSubstr("wrong_process"), HasSubstr("--pid=host")));
   EXPECT_EQ(with("no hello at all").status, 400);
@@ -403,13 +403,13 @@ TEST_F(ServiceTest, HelloIsCheckedAgainstVersionWorldAndKernel) {
 // Bad input.
 
 TEST_F(ServiceTest, UnknownRouteMethodAndFieldAreNamedWithWhatThereIs) {
-  const HttpAnswer route = get("/v1/lease");
+  const http::Answer route = get("/v1/lease");
   EXPECT_EQ(route.status, 404);
   EXPECT_THAT(route.body, AllOf(HasSubstr("/v1/lease;"), HasSubstr("/v1/openapi.json")));
-  const HttpAnswer method = ask(connect(kAna), "DELETE", "/v1/leases/1/release");
+  const http::Answer method = ask(connect(kAna), "DELETE", "/v1/leases/1/release");
   EXPECT_EQ(method.status, 405);
   EXPECT_THAT(method.body, HasSubstr("POST"));
-  const HttpAnswer field = post("/v1/leases", R"({"vram_byte":1})");
+  const http::Answer field = post("/v1/leases", R"({"vram_byte":1})");
   EXPECT_EQ(field.status, 400);
   EXPECT_EQ(code_of(field), "unknown_field");
   EXPECT_THAT(field.body, HasSubstr("vram_bytes"));
@@ -433,7 +433,7 @@ TEST_F(ServiceTest, BodiesThatMakeNoSenseChangeNothing) {
            {"/v1/leases/1/renew", R"({"ttl_ms":0})"},
            {"/v1/daemon/stop", R"({"now":true})"},
            {"/v1/leases/l_notahandle/claim", R"({"pid":1,"start_ticks":1})"}}) {
-    const HttpAnswer answer = post(target, body);
+    const http::Answer answer = post(target, body);
     EXPECT_GE(answer.status, 400) << target << " " << body;
     EXPECT_LT(answer.status, 500) << target << " " << body;
     EXPECT_THAT(wire::decode_error(answer.body).message, Not(IsEmpty()));
@@ -456,7 +456,7 @@ TEST_F(ServiceTest, RequestWithoutASizeGetsWhatThePolicySays) {
   service_.configure({.hello = {.world = "real"},
                       .own_user = kAna,
                       .default_vram = {.share = Share::kBudget, .vram = std::nullopt}});
-  const HttpAnswer refused = post("/v1/leases", "{}");
+  const http::Answer refused = post("/v1/leases", "{}");
   EXPECT_EQ(code_of(refused), "invalid");
   EXPECT_THAT(refused.body, HasSubstr("-m SIZE"));
   service_.configure({.hello = {.world = "real"},

@@ -32,6 +32,12 @@ struct Handle {
 std::string to_text(Handle handle);
 std::optional<Handle> parse_handle(std::string_view text);
 
+/// One connection of a client; never used twice.
+struct ConnectionId {
+  std::uint64_t value = 0;
+  friend constexpr auto operator<=>(const ConnectionId&, const ConnectionId&) = default;
+};
+
 /// A GPU or a MIG slice of one, by UUID. CUDA ordinals and NVML indices differ; nothing is keyed by
 /// them.
 struct DeviceId {

@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,15 +26,15 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "http/fair_queue.h"
+#include "http/transport.h"
 #include "os/clock.h"
 #include "os/unique_fd.h"
-#include "server/fair_queue.h"
-#include "server/transport.h"
 #include "wire/error.h"
 
-namespace berth::server {
+namespace berth::http {
 
-struct HttpLimits {
+struct Limits {
   std::size_t connections = 1'024;  // Together; by descriptors.
   std::size_t connections_per_user = 1'024;
   std::uint64_t descriptors = 0;  // The limit as the kernel has it, for the message.
@@ -42,7 +43,7 @@ struct HttpLimits {
   Duration taken_within = seconds(30);  // All of an answer, by a client that asked for it.
 };
 
-class HttpServer final : public Transport {
+class Server final : public Transport {
  public:
   static constexpr Duration kLingerFor = seconds(1);
   static constexpr std::size_t kRefusedAtOnceMax = 64;  // Connections beyond; more are cut off.
@@ -53,12 +54,16 @@ class HttpServer final : public Transport {
   static constexpr std::size_t kStreamBacklogMax = std::size_t{1} << 20U;
   static constexpr std::size_t kStreamBacklogFree = std::size_t{128} << 10U;
 
-  /// `listening` accepts already. `hello` goes with every answer.
-  HttpServer(boost::asio::io_context& io, os::UniqueFd listening, ConnectionHandler& handler,
-             const os::Clock& clock, HttpLimits limits, std::string hello);
-  ~HttpServer() override;
+  /// Who is at the other end of a connection.
+  using PeerOf = std::function<Result<os::Peer>(int)>;
 
-  void answer(ConnectionId connection, const HttpAnswer& answer) override;
+  /// `listening` accepts already. `hello` goes with every answer; empty: nothing does. `peer_of`
+  /// must be given for sockets that are no Unix sockets, of which the kernel does not know.
+  Server(boost::asio::io_context& io, os::UniqueFd listening, Handler& handler,
+         const os::Clock& clock, Limits limits, std::string hello, PeerOf peer_of = os::peer_of);
+  ~Server() override;
+
+  void answer(ConnectionId connection, const Answer& answer) override;
   void stream(ConnectionId connection, std::string_view text) override;
   void end_stream(ConnectionId connection) override;
   bool drained(ConnectionId connection) const override;
@@ -67,7 +72,7 @@ class HttpServer final : public Transport {
   /// at the end of each turn of the event loop.
   void flush();
 
-  void set_limits(const HttpLimits& limits) { limits_ = limits; }
+  void set_limits(const Limits& limits) { limits_ = limits; }
   std::size_t connections() const { return welcome_; }
 
  private:
@@ -107,10 +112,11 @@ class HttpServer final : public Transport {
 
   boost::asio::io_context& io_;
   boost::asio::posix::stream_descriptor listening_;
-  ConnectionHandler& handler_;
+  Handler& handler_;
   const os::Clock& clock_;
-  HttpLimits limits_;
+  Limits limits_;
   const std::string hello_;
+  const PeerOf peer_of_;
 
   std::map<ConnectionId, std::unique_ptr<Connection>> connections_;
   std::size_t welcome_ = 0;  // Of them; the others are about to be told that they are too many.
@@ -132,4 +138,4 @@ class HttpServer final : public Transport {
   std::array<char, std::size_t{64} << 10U> buffer_;  // Shared: a read is taken in at once.
 };
 
-}  // namespace berth::server
+}  // namespace berth::http

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/outgoing.h"
+#include "http/outgoing.h"
 
 #include <gtest/gtest.h>
 
-namespace berth::server {
+namespace berth::http {
 namespace {
 
 TEST(OutgoingTest, IsTakenInOrderHoweverItIsCut) {
@@ -36,4 +36,4 @@ TEST(OutgoingTest, AReaderAlwaysALittleBehindCostsLittle) {
 }
 
 }  // namespace
-}  // namespace berth::server
+}  // namespace berth::http

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP server over a real socket, with a handler that does what the test says. Client and
 // server take turns in one thread; the only time that passes is that of short deadlines.
-#include "server/http_server.h"
+#include "http/server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include <memory>
 #include <vector>
 
-#include "server/raw_client_for_test.h"
+#include "http/raw_client_for_test.h"
 
-namespace berth::server {
+namespace berth::http {
 namespace {
 
 using ::testing::AllOf;
@@ -24,13 +24,13 @@ using ::testing::StartsWith;
 
 const std::string kGet = "GET /healthz HTTP/1.1\r\n\r\n";
 
-class Handler final : public ConnectionHandler {
+class Recorder final : public http::Handler {
  public:
   void opened(ConnectionId connection, const os::Peer& peer) override {
     open.push_back(connection);
     last_peer = peer.user;
   }
-  void requested(ConnectionId connection, HttpRequest request) override {
+  void requested(ConnectionId connection, Request request) override {
     requests.push_back(request.target);
     last = connection;
     if (reply) transport->answer(connection, {.body = answer});
@@ -49,17 +49,17 @@ class Handler final : public ConnectionHandler {
 
 class HttpServerTest : public ::testing::Test {
  protected:
-  static HttpLimits quick() {
+  static Limits quick() {
     return {.connections = 8,
             .connections_per_user = 8,
             .descriptors = 32,
             .header_within = milliseconds(40),
             .body_within = milliseconds(40)};
   }
-  void start(HttpLimits limits = quick()) {
+  void start(Limits limits = quick()) {
     path_ = folder_.path() + "/s";
-    server_ = std::make_unique<HttpServer>(io_, listen_at(path_), handler_, clock_, limits,
-                                           "api=1.0; pid=1");
+    server_ =
+        std::make_unique<Server>(io_, listen_at(path_), handler_, clock_, limits, "api=1.0; pid=1");
     handler_.transport = server_.get();
   }
   /// Lets the server work until this holds; false: it did not for a minute.
@@ -95,8 +95,8 @@ class HttpServerTest : public ::testing::Test {
   std::string path_;
   os::PosixClock clock_;
   boost::asio::io_context io_;
-  Handler handler_;
-  std::unique_ptr<HttpServer> server_;
+  Recorder handler_;
+  std::unique_ptr<Server> server_;
 };
 
 TEST_F(HttpServerTest, AnswersOneRequestAfterTheOtherOverOneConnection) {
@@ -304,7 +304,7 @@ TEST_F(HttpServerTest, AnswerLargerThanTheSocketTakesIsWrittenAsItIsRead) {
 }
 
 TEST_F(HttpServerTest, AClientThatNeverReadsItsAnswerIsDropped) {
-  HttpLimits limits = quick();
+  Limits limits = quick();
   limits.taken_within = milliseconds(40);
   start(limits);
   handler_.answer = std::string(std::size_t{8} << 20U, ' ');
@@ -314,7 +314,7 @@ TEST_F(HttpServerTest, AClientThatNeverReadsItsAnswerIsDropped) {
 }
 
 TEST_F(HttpServerTest, NeitherReadingABitNorAskingOnPutsTheEndOffForAnAnswer) {
-  HttpLimits limits = quick();
+  Limits limits = quick();
   limits.taken_within = milliseconds(40);
   start(limits);
   handler_.answer = std::string(std::size_t{8} << 20U, ' ');
@@ -407,7 +407,7 @@ TEST_F(HttpServerTest, ListenerThatStopsReadingIsCutOffThoughTheKernelTakesNoMor
 }
 
 TEST_F(HttpServerTest, ManyListenersOfOneUserThatDoNotReadCostNoMoreThanFew) {
-  HttpLimits limits = quick();
+  Limits limits = quick();
   limits.connections = limits.connections_per_user = 40;
   start(limits);
   handler_.reply = false;
@@ -428,6 +428,7 @@ TEST_F(HttpServerTest, ManyListenersOfOneUserThatDoNotReadCostNoMoreThanFew) {
 TEST_F(HttpServerTest, ConnectionBeyondTheDescriptorsIsToldTheLimitAndTheCure) {
   start();
   std::vector<std::unique_ptr<RawClient>> clients;
+  clients.reserve(8);
   for (int i = 0; i < 8; ++i) clients.push_back(std::make_unique<RawClient>(path_));
   ASSERT_TRUE(until([&] { return handler_.open.size() == 8; }));
   RawClient beyond(path_);
@@ -444,7 +445,7 @@ TEST_F(HttpServerTest, ConnectionBeyondTheDescriptorsIsToldTheLimitAndTheCure) {
 }
 
 TEST_F(HttpServerTest, UserWithTooManyConnectionsIsToldSo) {
-  HttpLimits limits = quick();
+  Limits limits = quick();
   limits.connections_per_user = 2;
   start(limits);
   RawClient first(path_);
@@ -472,4 +473,4 @@ TEST_F(HttpServerTest, OldClientIsAnsweredAndClosed) {
 }
 
 }  // namespace
-}  // namespace berth::server
+}  // namespace berth::http

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/http_parser.h"
+#include "http/parser.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace berth::server {
+namespace berth::http {
 namespace {
 
 /// All bytes at once; what the parser left is put again, as the server does.
-Status put_all(HttpParser& parser, std::string bytes) {
+Status put_all(Parser& parser, std::string bytes) {
   while (!bytes.empty() && !parser.done()) {
     TRY(taken, parser.put(bytes));
     if (taken == 0) break;
@@ -24,12 +24,12 @@ std::string many_extensions() {
   return chunks;
 }
 
-TEST(HttpParser, TakesARequestHoweverItIsSplit) {
+TEST(Parser, TakesARequestHoweverItIsSplit) {
   const std::string text =
       "POST /v1/leases HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n"
       "Berth-Hello: api=1.0\r\nContent-Length: 5\r\n\r\n{}   ";
   for (std::size_t cut = 1; cut < text.size(); ++cut) {
-    HttpParser parser;
+    Parser parser;
     std::string waiting;
     for (const std::string& piece : {text.substr(0, cut), text.substr(cut)}) {
       waiting += piece;
@@ -43,7 +43,7 @@ TEST(HttpParser, TakesARequestHoweverItIsSplit) {
       waiting.erase(0, *taken);
     }
     ASSERT_TRUE(parser.done()) << "cut at " << cut;
-    const HttpRequest request = parser.take();
+    const Request request = parser.take();
     EXPECT_EQ(request.method, "POST");
     EXPECT_EQ(request.target, "/v1/leases");
     EXPECT_EQ(request.hello, "api=1.0");
@@ -53,8 +53,8 @@ TEST(HttpParser, TakesARequestHoweverItIsSplit) {
   }
 }
 
-TEST(HttpParser, LeavesTheNextRequestAlone) {
-  HttpParser parser;
+TEST(Parser, LeavesTheNextRequestAlone) {
+  Parser parser;
   const std::string first = "GET /healthz HTTP/1.1\r\n\r\n";
   const Result<std::size_t> taken = parser.put(first + "GET /v1");
   ASSERT_TRUE(taken.ok());
@@ -62,16 +62,16 @@ TEST(HttpParser, LeavesTheNextRequestAlone) {
   EXPECT_TRUE(parser.done());
 }
 
-TEST(HttpParser, OldClientsCloseAndReadNoStreams) {
-  HttpParser parser;
+TEST(Parser, OldClientsCloseAndReadNoStreams) {
+  Parser parser;
   ASSERT_TRUE(parser.put("GET / HTTP/1.0\r\n\r\n").ok());
-  const HttpRequest request = parser.take();
+  const Request request = parser.take();
   EXPECT_FALSE(request.keep_alive);
   EXPECT_FALSE(request.chunks);
 }
 
-TEST(HttpParser, ClientThatWaitsToBeToldToGoOnIsRecognised) {
-  HttpParser parser;
+TEST(Parser, ClientThatWaitsToBeToldToGoOnIsRecognised) {
+  Parser parser;
   ASSERT_TRUE(
       put_all(parser, "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n").ok());
   EXPECT_TRUE(parser.expects_continue());
@@ -85,7 +85,7 @@ struct Bad {
   Errc code;
 };
 
-TEST(HttpParser, WhatIsNoRequestOrTooLargeIsSaidSo) {
+TEST(Parser, WhatIsNoRequestOrTooLargeIsSaidSo) {
   const std::string long_field = "GET / HTTP/1.1\r\nA: " + std::string(17'000, 'a');
   const Bad table[] = {
       {"no HTTP", "hello there\r\n\r\n", Errc::kInvalid},
@@ -124,15 +124,15 @@ TEST(HttpParser, WhatIsNoRequestOrTooLargeIsSaidSo) {
        Errc::kInvalid},
   };
   for (const Bad& bad : table) {
-    HttpParser parser;
+    Parser parser;
     const Status status = put_all(parser, bad.text);
     ASSERT_FALSE(status.ok()) << bad.what;
     EXPECT_EQ(status.error().code, bad.code) << bad.what << ": " << status.error().message;
   }
 }
 
-TEST(HttpParser, BodyInChunksIsTakenWithItsExtensionsAndTrailers) {
-  HttpParser parser;
+TEST(Parser, BodyInChunksIsTakenWithItsExtensionsAndTrailers) {
+  Parser parser;
   ASSERT_TRUE(put_all(parser,
                       "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n"
                       "1;a=b\r\n{\r\n1\r\n}\r\n0\r\nX: y\r\n\r\n")
@@ -141,13 +141,13 @@ TEST(HttpParser, BodyInChunksIsTakenWithItsExtensionsAndTrailers) {
   EXPECT_EQ(parser.take().body, "{}");
 }
 
-TEST(HttpParser, BodyAtTheBoundIsTaken) {
-  HttpParser parser;
-  const std::string body(HttpParser::kBodyMax, ' ');
+TEST(Parser, BodyAtTheBoundIsTaken) {
+  Parser parser;
+  const std::string body(Parser::kBodyMax, ' ');
   ASSERT_TRUE(put_all(parser, "POST / HTTP/1.1\r\nContent-Length: 65536\r\n\r\n" + body).ok());
   ASSERT_TRUE(parser.done());
   EXPECT_EQ(parser.take().body.size(), body.size());
 }
 
 }  // namespace
-}  // namespace berth::server
+}  // namespace berth::http

@@ -12,7 +12,7 @@
 
 #include "base/ids.h"
 
-namespace berth::server {
+namespace berth::http {
 
 class FairQueue {
  public:
@@ -30,4 +30,4 @@ class FairQueue {
   UserId last_;                                          // Whose turn it was.
 };
 
-}  // namespace berth::server
+}  // namespace berth::http

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 
-namespace berth::server {
+namespace berth::http {
 
 class Outgoing {
  public:
@@ -48,4 +48,4 @@ class Outgoing {
   std::size_t done_ = 0;  // Of it.
 };
 
-}  // namespace berth::server
+}  // namespace berth::http

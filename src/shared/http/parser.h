@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "server/http_message.h"
+#include "http/message.h"
 
-namespace berth::server {
+namespace berth::http {
 
-class HttpParser {
+class Parser {
  public:
   static constexpr std::size_t kHeaderMax = std::size_t{16} << 10U;
   static constexpr std::size_t kBodyMax = std::size_t{64} << 10U;
@@ -22,10 +22,10 @@ class HttpParser {
   /// All of it: a body in chunks may come with as much again around them.
   static constexpr std::size_t kRequestMax = kHeaderMax + 2 * kBodyMax;
 
-  HttpParser();
-  ~HttpParser();
-  HttpParser(HttpParser&&) noexcept;
-  HttpParser& operator=(HttpParser&&) noexcept;
+  Parser();
+  ~Parser();
+  Parser(Parser&&) noexcept;
+  Parser& operator=(Parser&&) noexcept;
 
   /// How many of these bytes it took; those that it left belong before the next ones. kInvalid: no
   /// HTTP; kFull: header, body or what is around its chunks above the bound; kUnavailable: its body
@@ -39,11 +39,11 @@ class HttpParser {
   /// The client wants to hear «100 Continue» before it sends the body.
   bool expects_continue() const;
   /// Once done().
-  HttpRequest take();
+  Request take();
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace berth::server
+}  // namespace berth::http

@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "os/unique_fd.h"
 
-namespace berth::server {
+namespace berth::http {
 
 class TestFolder {
  public:
@@ -90,4 +90,4 @@ class RawClient {
   os::UniqueFd socket_;
 };
 
-}  // namespace berth::server
+}  // namespace berth::http

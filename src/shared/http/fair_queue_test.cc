@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/fair_queue.h"
+#include "http/fair_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-namespace berth::server {
+namespace berth::http {
 namespace {
 
 using ::testing::ElementsAre;
@@ -82,4 +82,4 @@ TEST(FairQueue, WhatIsNotWantedAnyMoreIsNotTaken) {
 }
 
 }  // namespace
-}  // namespace berth::server
+}  // namespace berth::http

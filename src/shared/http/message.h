@@ -6,22 +6,32 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-namespace berth::server {
+namespace berth::http {
 
-struct HttpRequest {
+/// Name and value.
+using Header = std::pair<std::string, std::string>;
+
+struct Request {
   std::string method;
   std::string target;
   std::optional<std::string> hello;  // The Berth-Hello header.
   bool wants_stream = false;         // It accepts text/event-stream.
   bool keep_alive = true;            // The connection stays after the answer.
   bool chunks = true;                // HTTP/1.1: it can read a stream.
+  std::vector<Header> headers;       // All of them, as they came.
   std::string body;
+
+  /// The value of a header, whatever the case of its name; absent: it is not there.
+  std::optional<std::string_view> header(std::string_view name) const;
 };
 
-struct HttpAnswer {
+struct Answer {
   std::uint16_t status = 200;
-  std::string body;  // JSON.
+  std::string body;  // JSON; empty: there is none.
+  std::vector<Header> headers = {};
 };
 
 /// "Not Found"; empty for a status that Berth does not use.
@@ -30,11 +40,12 @@ std::string_view reason_of(std::uint16_t status);
 /// What becomes of the connection.
 enum class After : std::uint8_t { kStays, kCloses };
 
-/// Head and body, as they are written. `hello` is the value of the Berth-Hello header.
-std::string encode_answer(const HttpAnswer& answer, std::string_view hello, After after);
+/// Head and body, as they are written. `hello` is the value of the Berth-Hello header; empty: there
+/// is none.
+std::string encode_answer(const Answer& answer, std::string_view hello, After after);
 /// The head of a stream of server-sent events; each event follows as a chunk.
 std::string encode_stream_head(std::string_view hello);
 std::string encode_chunk(std::string_view text);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
-}  // namespace berth::server
+}  // namespace berth::http

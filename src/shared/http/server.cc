@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/http_server.h"
+#include "http/server.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -14,10 +14,10 @@
 
 #include "base/check.h"
 #include "base/quantity.h"
-#include "server/http_parser.h"
-#include "server/outgoing.h"
+#include "http/outgoing.h"
+#include "http/parser.h"
 
-namespace berth::server {
+namespace berth::http {
 namespace {
 
 using boost::asio::posix::stream_descriptor;
@@ -54,7 +54,7 @@ std::string_view code_of(const Error& error) {
 
 }  // namespace
 
-struct HttpServer::Connection {
+struct Server::Connection {
   Connection(boost::asio::io_context& io, int fd, ConnectionId number, UserId owner)
       : socket(io, fd), id(number), user(owner) {}
 
@@ -77,42 +77,42 @@ struct HttpServer::Connection {
   bool read_waits = false;     // For bytes or their end,
   bool hang_up_waits = false;  // or for the end of the connection only.
   bool input_ended = false;
-  bool counted = true;                 // In per_user_, and known to the handler.
-  std::optional<HttpParser> parser;    // Of kReading.
-  std::optional<HttpRequest> request;  // Of kQueued.
-  std::string in;                      // Came, and is not parsed yet.
+  bool counted = true;             // In per_user_, and known to the handler.
+  std::optional<Parser> parser;    // Of kReading.
+  std::optional<Request> request;  // Of kQueued.
+  std::string in;                  // Came, and is not parsed yet.
   Outgoing out;
   std::size_t untaken_counted = 0;  // In per_user_: of answers,
   std::size_t behind_counted = 0;   // and of a stream.
   Instant deadline = Instant::never();
 };
 
-HttpServer::HttpServer(boost::asio::io_context& io, os::UniqueFd listening,
-                       ConnectionHandler& handler, const os::Clock& clock, HttpLimits limits,
-                       std::string hello)
+Server::Server(boost::asio::io_context& io, os::UniqueFd listening, Handler& handler,
+               const os::Clock& clock, Limits limits, std::string hello, PeerOf peer_of)
     : io_(io),
       listening_(io, listening.release()),
       handler_(handler),
       clock_(clock),
       limits_(limits),
       hello_(std::move(hello)),
+      peer_of_(std::move(peer_of)),
       timer_(io),
       accept_again_(io) {
   listening_.non_blocking(true);
   accept_soon();
 }
 
-HttpServer::~HttpServer() = default;
+Server::~Server() = default;
 
 // Accepting.
 
-void HttpServer::accept_soon() {
+void Server::accept_soon() {
   listening_.async_wait(stream_descriptor::wait_read, [this](const error_code& code) {
     if (!code) accept();
   });
 }
 
-void HttpServer::accept() {
+void Server::accept() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     os::UniqueFd socket(
         ::accept4(listening_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -133,8 +133,8 @@ void HttpServer::accept() {
   accept_soon();
 }
 
-void HttpServer::open(os::UniqueFd socket) {
-  const Result<os::Peer> peer = os::peer_of(socket.get());
+void Server::open(os::UniqueFd socket) {
+  const Result<os::Peer> peer = peer_of_(socket.get());
   if (!peer.ok()) return;  // It has closed already.
   const ConnectionId id{++last_id_};
   const Refuse over = over_limit(peer->user);
@@ -166,7 +166,7 @@ void HttpServer::open(os::UniqueFd socket) {
   listen_to(connection);
 }
 
-HttpServer::Refuse HttpServer::over_limit(UserId user) const {
+Server::Refuse Server::over_limit(UserId user) const {
   if (welcome_ >= limits_.connections) return Refuse::kAll;
   const auto found = per_user_.find(user);
   const std::size_t own = found == per_user_.end() ? 0 : found->second.connections;
@@ -174,7 +174,7 @@ HttpServer::Refuse HttpServer::over_limit(UserId user) const {
 }
 
 /// Answers whatever the client is about to ask, and closes.
-void HttpServer::refuse(Connection& connection, std::string_view code, std::string message) {
+void Server::refuse(Connection& connection, std::string_view code, std::string message) {
   connection.parser.reset();
   connection.in.clear();
   connection.state = State::kClosing;
@@ -187,7 +187,7 @@ void HttpServer::refuse(Connection& connection, std::string_view code, std::stri
 
 // Reading.
 
-void HttpServer::listen_to(Connection& connection) {
+void Server::listen_to(Connection& connection) {
   if (connection.read_waits || connection.state == State::kDropped) return;
   if (connection.may_be_read()) {
     connection.read_waits = true;
@@ -204,7 +204,7 @@ void HttpServer::listen_to(Connection& connection) {
   }
 }
 
-void HttpServer::readable(ConnectionId id) {
+void Server::readable(ConnectionId id) {
   Connection* connection = find(id);
   if (connection == nullptr) return;
   connection->read_waits = false;
@@ -217,20 +217,20 @@ void HttpServer::readable(ConnectionId id) {
 }
 
 /// Nobody is there any more. Where bytes are waited for, their end comes as well.
-void HttpServer::on_disconnect(ConnectionId id) {
+void Server::on_disconnect(ConnectionId id) {
   Connection* connection = find(id);
   if (connection == nullptr) return;
   connection->hang_up_waits = false;
   if (!connection->read_waits) end_of_input(*connection);
 }
 
-void HttpServer::take_bytes(Connection& connection, std::string_view bytes) {
+void Server::take_bytes(Connection& connection, std::string_view bytes) {
   if (connection.ends() || connection.state == State::kDropped) return;
   connection.in += bytes;
   parse(connection);
 }
 
-void HttpServer::parse(Connection& connection) {
+void Server::parse(Connection& connection) {
   const bool next = connection.state == State::kIdle && connection.untaken() == 0;
   if (!next && connection.state != State::kReading) return;
   while (!connection.in.empty()) {
@@ -264,7 +264,7 @@ void HttpServer::parse(Connection& connection) {
   if (connection.in.empty()) std::string().swap(connection.in);
 }
 
-void HttpServer::end_of_input(Connection& connection) {
+void Server::end_of_input(Connection& connection) {
   // A client that closed only its sending side still has its request performed, and gets the answer
   // that is on its way. A client that waits for news is gone.
   connection.input_ended = true;
@@ -279,13 +279,13 @@ void HttpServer::end_of_input(Connection& connection) {
 
 // Answering.
 
-void HttpServer::dispatch_soon() {
+void Server::dispatch_soon() {
   if (dispatching_ || fair_queue_.empty()) return;
   dispatching_ = true;
   boost::asio::post(io_, [this] { dispatch(); });
 }
 
-void HttpServer::dispatch() {
+void Server::dispatch() {
   dispatching_ = false;
   const auto next =
       fair_queue_.next([this](UserId user) { return per_user_.at(user).untaken < kUntakenMax; });
@@ -294,7 +294,7 @@ void HttpServer::dispatch() {
   Connection* connection = find(id);
   CHECK(connection != nullptr && connection->state == State::kQueued);
   connection->state = State::kAnswering;
-  std::optional<HttpRequest> request = std::exchange(connection->request, std::nullopt);
+  std::optional<Request> request = std::exchange(connection->request, std::nullopt);
   CHECK(request.has_value());
   handler_.requested(id, *std::move(request));
   if (connection->input_ended) end_of_input(*connection);
@@ -303,7 +303,7 @@ void HttpServer::dispatch() {
 
 // Writing.
 
-void HttpServer::answer(ConnectionId id, const HttpAnswer& answer) {
+void Server::answer(ConnectionId id, const Answer& answer) {
   Connection* connection = find(id);
   if (connection == nullptr || connection->state != State::kAnswering) return;
   const After after = connection->keep_alive ? After::kStays : After::kCloses;
@@ -312,7 +312,7 @@ void HttpServer::answer(ConnectionId id, const HttpAnswer& answer) {
   give_back(answer.body.size());
 }
 
-void HttpServer::stream(ConnectionId id, std::string_view text) {
+void Server::stream(ConnectionId id, std::string_view text) {
   Connection* connection = find(id);
   if (connection == nullptr || !connection->answers()) return;
   std::string bytes;
@@ -325,19 +325,19 @@ void HttpServer::stream(ConnectionId id, std::string_view text) {
   write(*connection, std::move(bytes));
 }
 
-void HttpServer::end_stream(ConnectionId id) {
+void Server::end_stream(ConnectionId id) {
   Connection* connection = find(id);
   if (connection == nullptr || connection->state != State::kStreaming) return;
   connection->state = connection->keep_alive ? State::kIdle : State::kClosing;
   write(*connection, std::string(kLastChunk));
 }
 
-bool HttpServer::drained(ConnectionId id) const {
+bool Server::drained(ConnectionId id) const {
   const Connection* connection = find(id);
   return connection == nullptr || connection->untaken() == 0;
 }
 
-void HttpServer::write(Connection& connection, std::string text) {
+void Server::write(Connection& connection, std::string text) {
   if (connection.state == State::kDropped) return;
   connection.out.put(std::move(text));
   count_untaken(connection);
@@ -347,7 +347,7 @@ void HttpServer::write(Connection& connection, std::string text) {
   to_flush_.push_back(connection.id);
 }
 
-void HttpServer::flush() {
+void Server::flush() {
   // What is found out here may have more to say: that goes out in the same turn.
   while (!to_flush_.empty()) {
     for (const ConnectionId id : std::exchange(to_flush_, {})) {
@@ -359,7 +359,7 @@ void HttpServer::flush() {
   }
 }
 
-void HttpServer::send_out(Connection& connection) {
+void Server::send_out(Connection& connection) {
   if (connection.state == State::kDropped) return;
   const auto sent = send_some(connection.socket.native_handle(), connection.out.left());
   if (!sent) return drop_soon(connection);
@@ -382,7 +382,7 @@ void HttpServer::send_out(Connection& connection) {
 }
 
 /// All that was to be written is in the hands of the kernel.
-void HttpServer::written(Connection& connection) {
+void Server::written(Connection& connection) {
   if (connection.state == State::kIdle) {
     set_deadline(connection, Instant::never());
     parse(connection);
@@ -394,7 +394,7 @@ void HttpServer::written(Connection& connection) {
   set_deadline(connection, clock_.now() + kLingerFor);
 }
 
-bool HttpServer::is_too_far_behind(const Connection& connection) const {
+bool Server::is_too_far_behind(const Connection& connection) const {
   if (connection.state != State::kStreaming) return false;
   const std::size_t own = connection.untaken();
   return own > kStreamBacklogMax ||
@@ -402,7 +402,7 @@ bool HttpServer::is_too_far_behind(const Connection& connection) const {
 }
 
 /// What a stream keeps has its own bound, and keeps no answer back.
-void HttpServer::count_untaken(Connection& connection) {
+void Server::count_untaken(Connection& connection) {
   if (!connection.counted) return;
   const bool streams = connection.state == State::kStreaming;
   const std::size_t untaken = streams ? 0 : connection.untaken();
@@ -414,7 +414,7 @@ void HttpServer::count_untaken(Connection& connection) {
 }
 
 /// The allocator keeps what was freed, for good; much of that is given back.
-void HttpServer::give_back(std::size_t bytes) {
+void Server::give_back(std::size_t bytes) {
   let_go_ += bytes;
   if (let_go_ < kGiveBackAt) return;
   let_go_ = 0;
@@ -423,7 +423,7 @@ void HttpServer::give_back(std::size_t bytes) {
 
 // Time, and the end.
 
-void HttpServer::set_deadline(Connection& connection, Instant at) {
+void Server::set_deadline(Connection& connection, Instant at) {
   if (connection.deadline == at) return;
   deadlines_.erase({connection.deadline, connection.id});
   connection.deadline = at;
@@ -432,7 +432,7 @@ void HttpServer::set_deadline(Connection& connection, Instant at) {
   arm_timer();
 }
 
-void HttpServer::arm_timer() {
+void Server::arm_timer() {
   if (deadlines_.empty() || deadlines_.begin()->first >= armed_for_) return;
   armed_for_ = deadlines_.begin()->first;
   const Duration left = deadlines_.begin()->first - clock_.now();
@@ -442,7 +442,7 @@ void HttpServer::arm_timer() {
   });
 }
 
-void HttpServer::expired() {
+void Server::expired() {
   armed_for_ = Instant::never();
   const Instant now = clock_.now();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
@@ -454,7 +454,7 @@ void HttpServer::expired() {
   arm_timer();
 }
 
-void HttpServer::expire(Connection& connection) {
+void Server::expire(Connection& connection) {
   if (connection.state != State::kReading) return drop_soon(connection);
   CHECK(connection.parser.has_value());
   refuse(connection, wire::code::kTimeout,
@@ -463,13 +463,13 @@ void HttpServer::expire(Connection& connection) {
              : "the header of the request did not come within " + to_text(limits_.header_within));
 }
 
-HttpServer::Connection* HttpServer::find(ConnectionId id) const {
+Server::Connection* Server::find(ConnectionId id) const {
   const auto found = connections_.find(id);
   return found == connections_.end() ? nullptr : found->second.get();
 }
 
 /// Not at once: the handler may be in the middle of something.
-void HttpServer::drop_soon(Connection& connection) {
+void Server::drop_soon(Connection& connection) {
   if (connection.state == State::kDropped) return;
   if (connection.state == State::kQueued) fair_queue_.remove(connection.user, connection.id.value);
   connection.state = State::kDropped;
@@ -477,7 +477,7 @@ void HttpServer::drop_soon(Connection& connection) {
   boost::asio::post(io_, [this, id = connection.id] { drop(id); });
 }
 
-void HttpServer::drop(ConnectionId id) {
+void Server::drop(ConnectionId id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& connection = *found->second;
@@ -495,4 +495,4 @@ void HttpServer::drop(ConnectionId id) {
   handler_.closed(id);
 }
 
-}  // namespace berth::server
+}  // namespace berth::http

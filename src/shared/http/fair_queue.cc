@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/fair_queue.h"
+#include "http/fair_queue.h"
 
 #include <deque>
 
-namespace berth::server {
+namespace berth::http {
 
 bool FairQueue::remove(UserId user, std::uint64_t piece) {
   const auto found = waiting_.find(user);
@@ -32,4 +32,4 @@ std::size_t FairQueue::waiting(UserId user) const {
   return found == waiting_.end() ? 0 : found->second.size();
 }
 
-}  // namespace berth::server
+}  // namespace berth::http

@@ -6,23 +6,23 @@
 
 #include <string_view>
 
+#include "base/ids.h"
+#include "http/message.h"
 #include "os/processes.h"
-#include "server/http_message.h"
-#include "server/ports.h"
 
-namespace berth::server {
+namespace berth::http {
 
 /// Called from the event loop, never from inside a call to Transport.
-class ConnectionHandler {
+class Handler {
  public:
-  ConnectionHandler() = default;
-  ConnectionHandler(const ConnectionHandler&) = delete;
-  ConnectionHandler& operator=(const ConnectionHandler&) = delete;
-  virtual ~ConnectionHandler() = default;
+  Handler() = default;
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
+  virtual ~Handler() = default;
 
   virtual void opened(ConnectionId connection, const os::Peer& peer) = 0;
   /// Not called again for a connection before the request is answered or its stream ended.
-  virtual void requested(ConnectionId connection, HttpRequest request) = 0;
+  virtual void requested(ConnectionId connection, Request request) = 0;
   virtual void closed(ConnectionId connection) = 0;
 };
 
@@ -35,7 +35,7 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
 
-  virtual void answer(ConnectionId connection, const HttpAnswer& answer) = 0;
+  virtual void answer(ConnectionId connection, const Answer& answer) = 0;
   /// The first piece begins the stream.
   virtual void stream(ConnectionId connection, std::string_view text) = 0;
   virtual void end_stream(ConnectionId connection) = 0;
@@ -43,4 +43,4 @@ class Transport {
   virtual bool drained(ConnectionId connection) const = 0;
 };
 
-}  // namespace berth::server
+}  // namespace berth::http
