@@ -89,6 +89,10 @@ void Server::tell_news() {
         perform(connection_.progress(far->call, far->progress));
       } else if (const auto* asks = std::get_if<Asks>(&news)) {
         perform(connection_.ask(asks->call, asks->question));
+      } else if (const auto* tells = std::get_if<Tells>(&news)) {
+        perform(connection_.tell(tells->call, tells->method, tells->params));
+      } else if (const auto* changed = std::get_if<Changed>(&news)) {
+        perform(connection_.resource_changed(changed->uri));
       }
     }
   }

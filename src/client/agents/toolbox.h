@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "agents/answers.h"
@@ -17,33 +17,16 @@
 #include "agents/facts.h"
 #include "agents/tickets.h"
 #include "agents/tool_arguments.h"
+#include "agents/tool_host.h"
 #include "base/units.h"
 #include "client/client.h"
 #include "jobs/job_folder.h"
-#include "mcp/connection.h"
 #include "mcp/effect.h"
 #include "mcp/outcome.h"
 
 namespace berth::agents {
 
-/// What a call has come to.
-struct Finished {
-  mcp::CallId call;
-  mcp::Outcome outcome;
-};
-/// How far it is.
-struct Advanced {
-  mcp::CallId call;
-  mcp::Progress progress;
-};
-/// What its client's user is to be asked, of the legacy era.
-struct Asks {
-  mcp::CallId call;
-  mcp::Question question;
-};
-using News = std::variant<Finished, Advanced, Asks>;
-
-class Toolbox {
+class Toolbox final : public ToolHost {
  public:
   struct Ports {
     client::ClientOptions client;
@@ -51,19 +34,16 @@ class Toolbox {
     std::optional<jobs::JobFolder> jobs;
   };
   explicit Toolbox(Ports ports);
-  Toolbox(const Toolbox&) = delete;  // Its parts know one another.
-  Toolbox& operator=(const Toolbox&) = delete;
 
-  void begin(const mcp::BeginCall& call, Instant now);
-  /// Nobody waits for it any more. A request whose ticket was never told is withdrawn.
-  void cancel(mcp::CallId call);
-  void answered(const mcp::Answered& answer, Instant now);
-  /// Looks at what has been told, and at the time.
-  void look(Instant now);
+  void begin(const mcp::BeginCall& call, Instant now) override;
+  /// A request whose ticket was never told is withdrawn.
+  void cancel(mcp::CallId call) override;
+  void answered(const mcp::Answered& answer, Instant now) override;
+  void look(Instant now) override;
 
-  std::vector<News> take_news() { return std::exchange(news_, {}); }
-  std::vector<int> descriptors() const;
-  Instant wake_at() const;
+  std::vector<News> take_news() override { return std::exchange(news_, {}); }
+  std::vector<int> descriptors() const override;
+  Instant wake_at() const override;
 
  private:
   /// One that waits.

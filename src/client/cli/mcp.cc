@@ -2,13 +2,22 @@
 // `berth mcp`: the door for coding agents.
 #include <unistd.h>
 
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "agents/catalog.h"
+#include "agents/http_service.h"
 #include "agents/server.h"
 #include "cli/verbs.h"
 #include "client/autostart.h"
+#include "http/loopback.h"
+#include "os/files.h"
 #include "os/paths.h"
 #include "os/users.h"
+#include "wire/door.h"
 
 namespace berth::cli {
 namespace {
@@ -19,6 +28,25 @@ std::string session_name() {
   return named.empty() ? "mcp-" + std::to_string(::getpid()) : std::string(named);
 }
 
+// All who come by the token are one session: see docs/agents.md.
+Status serve_many(agents::Toolbox::Ports ports, const os::Environment& env, std::uint16_t port) {
+  TRY(paths, os::paths_of(env, os::Mode::kUser, ""));
+  TRY_STATUS(os::make_directories(paths.state_dir));
+  const std::string secret_path = paths.state_dir + "/mcp-token";
+  TRY(secret, http::secret_in(secret_path));
+  TRY(listening, http::listen_on_loopback(port));
+  agents::Toolbox tools(std::move(ports));
+  agents::HttpService service({.catalog = agents::catalog(),
+                               .tools = tools,
+                               .listening = std::move(listening.socket),
+                               .door = wire::Door{.port = listening.port, .token = secret}});
+  print("http://127.0.0.1:" + std::to_string(listening.port) + "/mcp\n");
+  flush();
+  complain("berth: clients send the token in " + secret_path + ": Authorization: Bearer TOKEN\n");
+  service.run();
+  return Unit{};
+}
+
 }  // namespace
 
 int run_mcp(Invocation& invocation) {
@@ -26,9 +54,18 @@ int run_mcp(Invocation& invocation) {
       "Speaks the Model Context Protocol on stdin and stdout, for coding agents: which GPUs there "
       "are, whether something would fit, leases to work in from any shell, notes to those who hold "
       "what is needed. It starts no command. Ends when stdin does; requests that wait are "
-      "withdrawn then, and what was granted ends when it is not used any more.";
-  invocation.examples = {{"berth mcp", "as the command of a server in a client's settings"}};
+      "withdrawn then, and what was granted ends when it is not used any more. With --http it "
+      "serves any number of clients, and prints its address and where the token is that they need.";
+  invocation.examples = {{"berth mcp", "as the command of a server in a client's settings"},
+                         {"berth mcp --http 7421", "for clients that only speak HTTP"}};
+  std::optional<std::uint32_t> port;
+  invocation.options.add("--http=PORT", store(port),
+                         "serve clients at http://127.0.0.1:PORT/mcp instead; 0: a free port");
   if (const auto end = invocation.parse()) return *end;
+  if (port && *port > std::numeric_limits<std::uint16_t>::max()) {
+    return invocation.usage_error("--http: there is no port " + std::to_string(*port) +
+                                  ": the last one is 65535");
+  }
   const os::Environment env = os::read_environment();
   const bool may_start = invocation.common.autostart && client::autostart_allowed_by_environment();
   Result<jobs::JobFolder> jobs = jobs::JobFolder::find(env);
@@ -38,6 +75,10 @@ int run_mcp(Invocation& invocation) {
                  .version = BERTH_VERSION},
       .reader = {.user = os::own_user(), .session = session_name()},
       .jobs = jobs.ok() ? std::optional(*std::move(jobs)) : std::nullopt};
+  if (port) {
+    const Status done = serve_many(std::move(ports), env, static_cast<std::uint16_t>(*port));
+    return done.ok() ? to_status(ExitCode::kOk) : invocation.fail(done.error());
+  }
   const Status served = agents::Server(std::move(ports), STDIN_FILENO, STDOUT_FILENO).run();
   return served.ok() ? to_status(ExitCode::kOk) : invocation.fail(served.error());
 }

@@ -22,7 +22,7 @@ Send modern(const Id& id, std::string_view type, const Catalog& catalog, const M
     write_server(out, catalog);
     out.end_object();
   });
-  return {std::move(line), id.json};
+  return {std::move(line), id.json, {}, true};
 }
 
 void nothing(JsonWriter& /*out*/) {}
@@ -30,7 +30,7 @@ void nothing(JsonWriter& /*out*/) {}
 }  // namespace
 
 Send complete(const Id& id, Era era, const Catalog& catalog, const Members& members) {
-  if (era == Era::kLegacy) return {result_line(id, members), id.json};
+  if (era == Era::kLegacy) return {result_line(id, members), id.json, {}, true};
   return modern(id, "complete", catalog, members, nothing);
 }
 
@@ -45,7 +45,7 @@ Send listening_ended(const Id& id, const Catalog& catalog) {
 }
 
 Send refused(const std::optional<Id>& id, const Fault& fault) {
-  return {error_line(id, fault), id ? id->json : "", fault.code};
+  return {error_line(id, fault), id ? id->json : "", fault.code, true};
 }
 
 Fault invalid(std::string message) {

@@ -56,6 +56,8 @@ class Connection {
   /// Nothing more will be received: subscriptions end, and calls are cancelled.
   Effects close();
 
+  bool has_calls() const { return !calls_.empty(); }
+
  private:
   struct Request;
   struct Method;

@@ -25,6 +25,7 @@ struct Send {
   std::string line;                // Without its end.
   std::string request = {};        // The id of what it belongs to, as JSON; empty: to none.
   std::optional<Code> error = {};  // Why the request was refused.
+  bool is_last = false;            // It answers the request: no more will be said of that.
 };
 /// Connection::finish() is to be called for it, sooner or later.
 struct BeginCall {

@@ -98,7 +98,7 @@ std::optional<DoorRefusal> refused_at(const Door& door, const DoorRequest& reque
   }
   const bool is_open =
       request.path == "/healthz" || (door.open_metrics && request.path == "/metrics");
-  if (is_open && request.method == "GET") return std::nullopt;
+  if ((is_open && request.method == "GET") || !door.needs_secret) return std::nullopt;
   if (has_token(door, request) || has_cookie(door, request)) return std::nullopt;
   return refusal(401, to_text(RefusalCode::kNotYours),
                  "the token is needed: Authorization: Bearer TOKEN");

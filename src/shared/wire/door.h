@@ -39,6 +39,7 @@ struct Door {
   std::string token;          // Of programs; never empty.
   std::string cookie_value;   // Of the browser that a link was opened in; empty: of none.
   bool open_metrics = false;  // /metrics needs neither.
+  bool needs_secret = true;   // False: token and cookie are not asked for, in tests of the rest.
 };
 
 inline constexpr std::string_view kCookieName = "berth";
