@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "http/door_keeper.h"
 #include "http/loopback.h"
 #include "os/users.h"
 #include "wire/error.h"
@@ -18,26 +19,12 @@
 namespace berth::agents {
 namespace {
 
-constexpr http::Limits kLimits = {.connections = 256, .connections_per_user = 256};
+constexpr http::Limits kLimits = {
+    .connections = 256, .connections_per_user = 256, .idle_within = http::kPortIdleFor};
 
 // Of TCP the kernel does not know who is at the other end: who brings the token acts for its owner.
 Result<os::Peer> owner_of_token(int /*socket*/) {
   return os::Peer{.user = os::own_user()};
-}
-
-std::string_view path_of(std::string_view target) {
-  return target.substr(0, target.find('?'));
-}
-
-wire::DoorRequest at_the_door(const http::Request& request) {
-  return {.method = request.method,
-          .path = path_of(request.target),
-          .host = request.header("Host"),
-          .origin = request.header("Origin"),
-          .authorization = request.header("Authorization"),
-          .cookie = request.header("Cookie"),
-          .content_type = request.header("Content-Type"),
-          .has_body = !request.body.empty()};
 }
 
 }  // namespace
@@ -69,7 +56,7 @@ void HttpService::opened(ConnectionId /*connection*/, const os::Peer& /*peer*/) 
 
 void HttpService::requested(ConnectionId connection, http::Request request) {
   if (door_) {
-    if (const auto refused = wire::refused_at(*door_, at_the_door(request))) {
+    if (const auto refused = wire::refused_at(*door_, http::at_the_door(request))) {
       return server_.answer(
           connection, {.status = refused->status, .body = wire::encode_error(refused->error)});
     }
@@ -80,7 +67,7 @@ void HttpService::requested(ConnectionId connection, http::Request request) {
   under_way_.insert_or_assign(connection, exchange);
   perform(endpoint_.receive(exchange,
                             {.method = request.method,
-                             .path = path_of(request.target),
+                             .path = http::path_of(request.target),
                              .body = request.body,
                              .header = [&](std::string_view name) { return request.header(name); },
                              .takes_events = request.wants_stream && request.chunks}));

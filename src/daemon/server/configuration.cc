@@ -18,8 +18,6 @@
 namespace berth::server {
 namespace {
 
-constexpr std::uint64_t kDescriptorsInHand = 512;  // For processes, files and refusals.
-
 /// A file that is not there is none, unless it was named.
 Status read_into(std::vector<config::File>& files, config::File::Kind kind, const std::string& path,
                  bool named = false) {
@@ -131,13 +129,6 @@ HistorySettings history_settings(const config::Config& config) {
                         .hour = config.history.hour,
                         .size_max = config.history.size_max},
           .sample_interval = config.gpu.sample_interval};
-}
-
-http::Limits http_limits(const config::Config& config, std::uint64_t descriptors) {
-  const std::uint64_t in_hand = std::min(kDescriptorsInHand, descriptors / 2);
-  return {.connections = static_cast<std::size_t>(descriptors - in_hand),
-          .connections_per_user = config.limits.connections,
-          .descriptors = descriptors};
 }
 
 enforce::LeaseFiles::Settings lease_file_settings(const config::Config& config,

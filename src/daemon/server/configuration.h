@@ -14,7 +14,6 @@
 #include "config/config.h"
 #include "config/load.h"
 #include "enforce/lease_files.h"
-#include "http/server.h"
 #include "os/paths.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
@@ -38,8 +37,6 @@ core::Settings core_settings(const config::Config& config, std::vector<std::stri
 ServiceSettings service_settings(const config::Config& config, const os::Paths& paths,
                                  bool is_simulated);
 HistorySettings history_settings(const config::Config& config);
-/// `descriptors`: as many as the daemon may have.
-http::Limits http_limits(const config::Config& config, std::uint64_t descriptors);
 /// `directory`: of all leases' directories.
 enforce::LeaseFiles::Settings lease_file_settings(const config::Config& config,
                                                   const std::string& directory);

@@ -19,7 +19,6 @@
 #include "base/check.h"
 #include "base/checked.h"
 #include "gpu/child_plan.h"
-#include "http/server.h"
 #include "os/clock.h"
 #include "os/errors.h"
 #include "os/files.h"
@@ -39,7 +38,7 @@
 #include "server/engine.h"
 #include "server/heartbeat.h"
 #include "server/history_recorder.h"
-#include "server/listening.h"
+#include "server/http_frontend.h"
 #include "server/log.h"
 #include "server/notify_socket.h"
 #include "server/probe_runner.h"
@@ -101,7 +100,7 @@ struct Daemon::Impl final : Host {
   os::Paths paths;
   std::uint64_t descriptors = 0;
   os::UniqueFd held_directory;
-  std::optional<ListeningSocket> listening;
+  std::optional<Entrances> entrances;
   os::UniqueFd timer_descriptor;
   std::optional<os::SignalDescriptor> signals;
   os::ChildPlan probe_plan;
@@ -125,7 +124,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<RealWorld> world;
   std::unique_ptr<Service> service;
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<http::Server> http;
+  std::unique_ptr<HttpFrontend> http;
   std::unique_ptr<BootTimer> timer;
   ReadableWatch signal_watch;
   ReadableWatch history_watch;
@@ -169,16 +168,9 @@ Status Daemon::Impl::open_ports() {
   constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP};
   TRY(signal_fd, os::SignalDescriptor::open(kSignals));
   signals.emplace(std::move(signal_fd));
-  TRY(inherited, ListeningSocket::inherit());
-  if (inherited) {
-    listening.emplace(*std::move(inherited));
-    paths.socket = listening->path();
-  } else {
-    const bool user = options.mode == os::Mode::kUser;
-    TRY(made, ListeningSocket::open(paths.socket, user ? ListeningSocket::Access::kOwner
-                                                       : ListeningSocket::Access::kGroup));
-    listening.emplace(std::move(made));
-  }
+  TRY(opened, open_entrances(config.daemon, paths, options.mode));
+  entrances.emplace(std::move(opened));
+  paths.socket = entrances->socket.path();
   TRY(timer_fd, BootTimer::open_descriptor());
   timer_descriptor = std::move(timer_fd);
   TRY(for_probe, gpu::child_plan("berth-probe", env.sim));
@@ -278,10 +270,12 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   }
   files->keep_only(live);
 
-  http = std::make_unique<http::Server>(io, checked(listening).take(), *service, clock,
-                                        http_limits(config, descriptors),
-                                        wire::encode_hello(service_settings().hello));
-  service->connect(*engine, *http);
+  http = std::make_unique<HttpFrontend>(
+      io, checked(entrances), *service, clock,
+      HttpFrontend::Settings{.config = config,
+                             .descriptors = descriptors,
+                             .hello = wire::encode_hello(service_settings().hello)});
+  service->connect(*engine, http->transport());
   signal_watch.listen(io, checked(signals).descriptor(), [this] { signalled(); });
   if (const auto reports = history->descriptor()) {
     history_watch.listen(io, *reports, [this] { history->hear_reports(); });
@@ -314,7 +308,9 @@ void Daemon::run() {
 void Daemon::Impl::run() {
   const NotifySocket notify = NotifySocket::of_environment();
   if (options.ground == DaemonOptions::RunMode::kBackground) leave_terminal(log_path());
-  log.info("berthd " BERTH_VERSION " listens at " + paths.socket + ", state in " + paths.state_dir +
+  const std::string at_port = http->address().empty() ? "" : " and " + http->address();
+  log.info("berthd " BERTH_VERSION " listens at " + paths.socket + at_port + ", state in " +
+           paths.state_dir +
            (paths.world == wire::kRealWorld ? "" : ", simulated machine " + paths.world));
   if (options.ready_fd) {
     (void)!::write(*options.ready_fd, "ready\n", 6);
@@ -411,6 +407,7 @@ wire::DaemonView Daemon::Impl::describe(core::Now now) const {
       .version = BERTH_VERSION,
       .started = started,
       .socket = paths.socket,
+      .http_address = http->address(),
       .state_dir = paths.state_dir,
       .mode = options.mode == os::Mode::kUser ? wire::DaemonView::Mode::kUser
                                               : wire::DaemonView::Mode::kSystem,
@@ -457,7 +454,7 @@ Status Daemon::Impl::reload() {
   log.set_level(config.daemon.log);
   for (const config::Problem& note : read->notes) log.warn(to_text(note));
   service->configure(service_settings());
-  http->set_limits(http_limits(config, descriptors));
+  http->configure(config);
   files->configure(lease_file_settings(config, os::leases_directory(paths.socket)));
   engine->configure(service->now(), engine_settings());
   history->configure(history_settings(config));

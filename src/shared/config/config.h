@@ -86,6 +86,8 @@ struct Daemon {
   std::string state_dir;  // Empty: the place of the mode.
   LogLevel log = LogLevel::kInfo;
   bool in_container = true;
+  bool http = false;            // At a port, too.
+  std::uint32_t http_port = 0;  // 0: one that is free.
 };
 
 struct Gpu {

@@ -41,6 +41,15 @@ constexpr std::array kKeys = {
         "The host's daemon, where its socket is mounted, is used first.",
         [](Config& c, Name) -> Slot { return &c.daemon.in_container; }},
 
+    Key{"daemon.http",
+        "The daemon answers at a port of 127.0.0.1 as at its socket, to who sends the token that "
+        "lies in the state directory. Looked at when the daemon starts.",
+        [](Config& c, Name) -> Slot { return &c.daemon.http; }},
+    Key{"daemon.http_port",
+        "That port; 0: one that is free, which `berth daemon status` names. Looked at when the "
+        "daemon starts.",
+        [](Config& c, Name) -> Slot { return &c.daemon.http_port; }, 0, 65'535},
+
     Key{"gpu.reserve", "Kept on each GPU for programs that hold no lease, such as a desktop.",
         [](Config& c, Name) -> Slot { return &c.core.reserve; }},
     Key{"gpu.context",

@@ -7,9 +7,14 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "os/unique_fd.h"
 
 namespace berth::http {
+
+/// How long a client of a port may ask nothing before its connection ends: all users of the machine
+/// can connect, and have the same connections between them.
+inline constexpr Duration kPortIdleFor = seconds(75);
 
 struct LoopbackSocket {
   os::UniqueFd socket;  // Accepts already.

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/refusal.h"
+#include "wire/error.h"
 
 namespace berth::http {
 namespace {
@@ -127,6 +129,12 @@ Request Parser::take() {
   }
   request.body = std::move(message.body());
   return request;
+}
+
+std::string_view code_of(const Error& error) {
+  if (error.code == Errc::kFull) return wire::code::kTooLarge;
+  if (error.code == Errc::kUnavailable) return to_text(RefusalCode::kNotSupported);
+  return wire::code::kBadRequest;
 }
 
 }  // namespace berth::http

@@ -46,4 +46,7 @@ class Parser {
   std::unique_ptr<Impl> impl_;
 };
 
+/// What a client is told that sent what the parser refuses.
+std::string_view code_of(const Error& error);
+
 }  // namespace berth::http

@@ -46,12 +46,6 @@ std::optional<std::size_t> send_some(int socket, std::string_view bytes) {
   return std::nullopt;
 }
 
-std::string_view code_of(const Error& error) {
-  if (error.code == Errc::kFull) return wire::code::kTooLarge;
-  if (error.code == Errc::kUnavailable) return to_text(RefusalCode::kNotSupported);
-  return wire::code::kBadRequest;
-}
-
 }  // namespace
 
 struct Server::Connection {
@@ -88,7 +82,8 @@ struct Server::Connection {
 };
 
 Server::Server(boost::asio::io_context& io, os::UniqueFd listening, Handler& handler,
-               const os::Clock& clock, Limits limits, std::string hello, PeerOf peer_of)
+               const os::Clock& clock, Limits limits, std::string hello, PeerOf peer_of,
+               ConnectionId first)
     : io_(io),
       listening_(io, listening.release()),
       handler_(handler),
@@ -96,6 +91,7 @@ Server::Server(boost::asio::io_context& io, os::UniqueFd listening, Handler& han
       limits_(limits),
       hello_(std::move(hello)),
       peer_of_(std::move(peer_of)),
+      last_id_(first.value - 1),
       timer_(io),
       accept_again_(io) {
   listening_.non_blocking(true);
@@ -148,6 +144,7 @@ void Server::open(os::UniqueFd socket) {
     case Refuse::kNo:
       ++welcome_;
       ++per_user_[peer->user].connections;
+      set_deadline(connection, idle_deadline());
       handler_.opened(id, *peer);
       break;
     case Refuse::kAll:
@@ -384,7 +381,7 @@ void Server::send_out(Connection& connection) {
 /// All that was to be written is in the hands of the kernel.
 void Server::written(Connection& connection) {
   if (connection.state == State::kIdle) {
-    set_deadline(connection, Instant::never());
+    set_deadline(connection, idle_deadline());
     parse(connection);
     return listen_to(connection);
   }
@@ -430,6 +427,10 @@ void Server::set_deadline(Connection& connection, Instant at) {
   if (at == Instant::never()) return;
   deadlines_.insert({at, connection.id});
   arm_timer();
+}
+
+Instant Server::idle_deadline() const {
+  return limits_.idle_within ? clock_.now() + *limits_.idle_within : Instant::never();
 }
 
 void Server::arm_timer() {

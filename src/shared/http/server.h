@@ -41,6 +41,9 @@ struct Limits {
   Duration header_within = seconds(10);
   Duration body_within = seconds(10);
   Duration taken_within = seconds(30);  // All of an answer, by a client that asked for it.
+  // The next request; absent: it may take for ever. Where anybody may connect, and none is known
+  // by name, those who only connect would have all connections.
+  std::optional<Duration> idle_within = {};
 };
 
 class Server final : public Transport {
@@ -58,9 +61,11 @@ class Server final : public Transport {
   using PeerOf = std::function<Result<os::Peer>(int)>;
 
   /// `listening` accepts already. `hello` goes with every answer; empty: nothing does. `peer_of`
-  /// must be given for sockets that are no Unix sockets, of which the kernel does not know.
+  /// must be given for sockets that are no Unix sockets, of which the kernel does not know. Its
+  /// connections are numbered from `first`.
   Server(boost::asio::io_context& io, os::UniqueFd listening, Handler& handler,
-         const os::Clock& clock, Limits limits, std::string hello, PeerOf peer_of = os::peer_of);
+         const os::Clock& clock, Limits limits, std::string hello, PeerOf peer_of = os::peer_of,
+         ConnectionId first = {1});
   ~Server() override;
 
   void answer(ConnectionId connection, const Answer& answer) override;
@@ -102,6 +107,7 @@ class Server final : public Transport {
   void give_back(std::size_t bytes);
 
   void set_deadline(Connection& connection, Instant at);
+  Instant idle_deadline() const;
   void arm_timer();
   void expired();
   void expire(Connection& connection);
@@ -128,7 +134,7 @@ class Server final : public Transport {
   std::map<UserId, OfUser> per_user_;
   FairQueue fair_queue_;  // Connections whose request has come.
   bool dispatching_ = false;
-  std::uint64_t last_id_ = 0;
+  std::uint64_t last_id_;
   std::vector<ConnectionId> to_flush_;
   std::set<std::pair<Instant, ConnectionId>> deadlines_;
   boost::asio::steady_timer timer_;

@@ -313,6 +313,30 @@ TEST_F(HttpServerTest, AClientThatNeverReadsItsAnswerIsDropped) {
   ASSERT_TRUE(until([&] { return !handler_.gone.empty(); }));
 }
 
+TEST_F(HttpServerTest, WhoAsksNothingIsDroppedWhereTheTimeForItIsBounded) {
+  Limits limits = quick();
+  limits.idle_within = milliseconds(40);
+  start(limits);
+  RawClient silent(path_);
+  RawClient asked_once(path_);
+  ASSERT_TRUE(asked_once.send(kGet));
+  ASSERT_TRUE(until([&] { return handler_.gone.size() == 2; }));
+  EXPECT_EQ(handler_.requests.size(), 1U);
+}
+
+TEST_F(HttpServerTest, WhoseRequestIsBeingAnsweredIsNotIdle) {
+  Limits limits = quick();
+  limits.idle_within = milliseconds(40);
+  start(limits);
+  handler_.reply = false;
+  RawClient waits(path_);
+  ASSERT_TRUE(waits.send(kGet));
+  ASSERT_TRUE(until([&] { return handler_.requests.size() == 1; }));
+  RawClient silent(path_);
+  ASSERT_TRUE(until([&] { return !handler_.gone.empty(); }));
+  EXPECT_EQ(handler_.gone, std::vector{handler_.open.back()});
+}
+
 TEST_F(HttpServerTest, NeitherReadingABitNorAskingOnPutsTheEndOffForAnAnswer) {
   Limits limits = quick();
   limits.taken_within = milliseconds(40);

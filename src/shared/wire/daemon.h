@@ -47,6 +47,7 @@ struct DaemonView {
   std::string version;
   UnixMs started;
   std::string socket;
+  std::string http_address;  // Empty: the socket alone.
   std::string state_dir;
   Mode mode = Mode::kUser;
   std::string world;
@@ -97,6 +98,8 @@ constexpr auto fields_of(Is<DaemonView> auto*) {
           .written(side::kAnswer),
       field("started", &View::started, "When it started."),
       field("socket", &View::socket, "Its path.").written(side::kAnswer),
+      field("http_address", &View::http_address,
+            "Where it answers over TCP, too, to who has the token in state_dir. Null: nowhere."),
       field("state_dir", &View::state_dir, "Where its journal lies.").written(side::kAnswer),
       field("mode", &View::mode, "For one user, or for the machine."),
       field("world", &View::world, "real, or the name of the simulated machine.")

@@ -45,6 +45,7 @@ std::string daemon_text(const wire::DaemonView& daemon, const RenderContext& con
                         ? "simulated (machine " + escape_control(daemon.world, charset) + ")"
                         : "real");
   facts.add("socket", escape_control(daemon.socket, charset));
+  facts.add("port", escape_control(daemon.http_address, charset));
   facts.add("state", escape_control(daemon.state_dir, charset));
   facts.add("driver", probe_text(daemon.probe, context));
   facts.add("leases", counts_text(daemon.counts));
