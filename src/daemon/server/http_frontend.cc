@@ -25,11 +25,12 @@ Result<os::Peer> owner_of_token(int /*socket*/) {
 
 Result<Entrances> open_entrances(const config::Daemon& config, const os::Paths& paths,
                                  os::Mode mode) {
-  TRY(inherited, ListeningSocket::inherit());
+  TRY(inherited, http::ListeningSocket::inherit());
   if (!inherited) {
-    TRY(made, ListeningSocket::open(paths.socket, mode == os::Mode::kUser
-                                                      ? ListeningSocket::Access::kOwner
-                                                      : ListeningSocket::Access::kGroup));
+    using Access = http::ListeningSocket::Access;
+    const Access access = mode == os::Mode::kUser ? Access::kOwner : Access::kGroup;
+    TRY(made, http::ListeningSocket::open(paths.socket, access,
+                                          {"daemon", "stop it first (berth daemon stop)"}));
     inherited.emplace(std::move(made));
   }
   Entrances entrances{.socket = *std::move(inherited), .port = {}};

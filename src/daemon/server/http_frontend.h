@@ -13,12 +13,12 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "http/door_keeper.h"
+#include "http/listening.h"
 #include "http/loopback.h"
 #include "http/server.h"
 #include "http/transport.h"
 #include "os/clock.h"
 #include "os/paths.h"
-#include "server/listening.h"
 
 namespace berth::server {
 
@@ -30,11 +30,11 @@ struct TokenPort {
 
 /// Where the daemon accepts connections.
 struct Entrances {
-  ListeningSocket socket;
+  http::ListeningSocket socket;
   std::optional<TokenPort> port;  // Absent where none is configured.
 };
 /// The socket that a service manager hands over, else the one of `paths`. The token lies in the
-/// state directory. At start only. Errors of ListeningSocket, http::secret_in() and
+/// state directory. At start only. Errors of http::ListeningSocket, http::secret_in() and
 /// http::listen_on_loopback().
 Result<Entrances> open_entrances(const config::Daemon& config, const os::Paths& paths,
                                  os::Mode mode);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/listening.h"
+#include "http/listening.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -11,11 +11,15 @@
 
 #include "http/raw_client_for_test.h"
 
-namespace berth::server {
+namespace berth::http {
 namespace {
 
 using ::testing::HasSubstr;
 using Access = ListeningSocket::Access;
+
+Result<ListeningSocket> open_at(const std::string& path, Access access) {
+  return ListeningSocket::open(path, access, {"server", "end it first"});
+}
 
 unsigned mode_of(const std::string& path) {
   struct stat found{};
@@ -23,73 +27,73 @@ unsigned mode_of(const std::string& path) {
 }
 
 TEST(ListeningSocket, IsItsOwnersAloneAndGoneWithItsDaemon) {
-  const http::TestFolder folder;
+  const TestFolder folder;
   const std::string path = folder.path() + "/s";
   {
-    Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
+    Result<ListeningSocket> socket = open_at(path, Access::kOwner);
     ASSERT_TRUE(socket.ok()) << socket.error().message;
     EXPECT_EQ(mode_of(path), 0600U);
-    const http::RawClient client(path);
+    const RawClient client(path);
   }
   EXPECT_FALSE(os::exists(path));
 }
 
 TEST(ListeningSocket, OfTheMachineIsItsGroupsToo) {
-  const http::TestFolder folder;
-  Result<ListeningSocket> socket = ListeningSocket::open(folder.path() + "/s", Access::kGroup);
+  const TestFolder folder;
+  Result<ListeningSocket> socket = open_at(folder.path() + "/s", Access::kGroup);
   ASSERT_TRUE(socket.ok());
   EXPECT_EQ(mode_of(folder.path() + "/s"), 0660U);
 }
 
 TEST(ListeningSocket, StaleOneIsReplaced) {
-  const http::TestFolder folder;
+  const TestFolder folder;
   const std::string path = folder.path() + "/s";
   {
-    const os::UniqueFd left_behind = http::listen_at(path);
+    const os::UniqueFd left_behind = listen_at(path);
   }
   ASSERT_TRUE(os::exists(path));
-  Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
+  Result<ListeningSocket> socket = open_at(path, Access::kOwner);
   ASSERT_TRUE(socket.ok()) << socket.error().message;
-  const http::RawClient client(path);
+  const RawClient client(path);
 }
 
 TEST(ListeningSocket, ThatOfAnotherProgramIsLeftAlone) {
-  const http::TestFolder folder;
+  const TestFolder folder;
   const std::string path = folder.path() + "/s";
-  const os::UniqueFd other = http::listen_at(path);
-  const Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
+  const os::UniqueFd other = listen_at(path);
+  const Result<ListeningSocket> socket = open_at(path, Access::kOwner);
   ASSERT_FALSE(socket.ok());
   EXPECT_EQ(socket.error().code, Errc::kConflict);
   EXPECT_THAT(socket.error().message, HasSubstr(path));
-  const http::RawClient client(path);
+  const RawClient client(path);
 }
 
 TEST(ListeningSocket, OfTwoDaemonsOneGetsThePath) {
-  const http::TestFolder folder;
+  const TestFolder folder;
   const std::string path = folder.path() + "/s";
-  Result<ListeningSocket> first = ListeningSocket::open(path, Access::kOwner);
+  Result<ListeningSocket> first = open_at(path, Access::kOwner);
   ASSERT_TRUE(first.ok());
-  const Result<ListeningSocket> second = ListeningSocket::open(path, Access::kOwner);
+  const Result<ListeningSocket> second = open_at(path, Access::kOwner);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, Errc::kConflict);
   EXPECT_THAT(second.error().message, HasSubstr(std::to_string(::getpid())));
-  const http::RawClient client(path);
+  const RawClient client(path);
 }
 
 TEST(ListeningSocket, WhatIsNoSocketIsNeverRemoved) {
-  const http::TestFolder folder;
+  const TestFolder folder;
   const std::string path = folder.path() + "/s";
   std::ofstream(path) << "a file of another program";
-  const Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
+  const Result<ListeningSocket> socket = open_at(path, Access::kOwner);
   ASSERT_FALSE(socket.ok());
   EXPECT_EQ(socket.error().code, Errc::kConflict);
   EXPECT_TRUE(os::exists(path));
 }
 
 TEST(ListeningSocket, PathThatIsTooLongIsSaidSo) {
-  const http::TestFolder folder;
+  const TestFolder folder;
   const Result<ListeningSocket> socket =
-      ListeningSocket::open(folder.path() + "/" + std::string(120, 'a'), Access::kOwner);
+      open_at(folder.path() + "/" + std::string(120, 'a'), Access::kOwner);
   ASSERT_FALSE(socket.ok());
   EXPECT_EQ(socket.error().code, Errc::kInvalid);
   EXPECT_THAT(socket.error().message, HasSubstr("107"));
@@ -126,4 +130,4 @@ TEST(ListeningSocket, IsTakenOverFromAServiceManagerOnlyIfMeantForUs) {
 }
 
 }  // namespace
-}  // namespace berth::server
+}  // namespace berth::http

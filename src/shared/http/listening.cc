@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/listening.h"
+#include "http/listening.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@
 #include "os/paths.h"
 #include "os/users.h"
 
-namespace berth::server {
+namespace berth::http {
 namespace {
 
 constexpr int kFirstInherited = 3;  // SD_LISTEN_FDS_START
@@ -39,7 +39,7 @@ os::UniqueFd new_socket() {
 }
 
 /// Takes away a socket at which nobody listens any more.
-Status clear(const std::string& path) {
+Status clear(const std::string& path, const ServerWords& words) {
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) {
     if (errno == ENOENT) return Unit{};
@@ -53,8 +53,9 @@ Status clear(const std::string& path) {
   const sockaddr_un address = address_of(path);
   // A full backlog (EAGAIN) has a listener, too.
   if (::connect(probe.get(), generic(address), sizeof address) == 0 || errno == EAGAIN) {
-    return Error{Errc::kConflict, "another daemon answers at " + path + ": stop it first (berth " +
-                                      "daemon stop), or choose another path (--socket)"};
+    return Error{Errc::kConflict, "another " + std::string(words.name) + " answers at " + path +
+                                      ": " + std::string(words.how_to_end) +
+                                      ", or choose another path (--socket)"};
   }
   if (errno != ECONNREFUSED) return os::system_error("cannot look who is at " + path, errno);
   if (::unlink(path.c_str()) != 0) return os::system_error("cannot remove " + path, errno);
@@ -72,15 +73,18 @@ void give_to_group(const std::string& path) {
 
 }  // namespace
 
-Result<ListeningSocket> ListeningSocket::open(const std::string& path, Access access) {
+Result<ListeningSocket> ListeningSocket::open(const std::string& path, Access access,
+                                              const ServerWords& words) {
   TRY_STATUS(os::check_socket_path(path));
   Result<os::FileLock> lock = os::FileLock::take(path + ".lock");
   if (!lock.ok()) {
     if (lock.error().code != Errc::kConflict) return lock.error();
-    return Error{Errc::kConflict,
-                 "another daemon has the socket " + path + " (" + lock.error().message + ")"};
+    return Error{Errc::kConflict, "another " + std::string(words.name) + " has the socket " + path +
+                                      " (" + lock.error().message +
+                                      "): " + std::string(words.how_to_end) +
+                                      ", or choose another path (--socket)"};
   }
-  TRY_STATUS(clear(path));
+  TRY_STATUS(clear(path, words));
   os::UniqueFd socket = new_socket();
   if (!socket) return os::system_error("cannot make a socket", errno);
   const sockaddr_un address = address_of(path);
@@ -139,4 +143,4 @@ ListeningSocket::~ListeningSocket() {
   if (lock_) ::unlink(path_.c_str());
 }
 
-}  // namespace berth::server
+}  // namespace berth::http
