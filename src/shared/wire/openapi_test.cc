@@ -106,7 +106,10 @@ void check_object(const Json& schema, const Json& value, const std::string& wher
 void check(const Json& schema_or_reference, const Json& value, const std::string& where) {
   const Json& schema = resolved(schema_or_reference);
   if (schema.contains("anyOf")) {
-    return value.is_null() ? void() : check(schema.at("anyOf").at(0), value, where);
+    for (const Json& branch : schema.at("anyOf")) {
+      if (has_type(resolved(branch), type_of(value))) return check(branch, value, where);
+    }
+    FAIL() << where << " is " << value;
   }
   if (schema.contains("const")) {
     EXPECT_EQ(value, schema.at("const")) << where;

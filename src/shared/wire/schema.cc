@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/schema.h"
 
+#include <algorithm>
+
 namespace berth::wire {
 namespace {
 
@@ -8,15 +10,25 @@ void write_texts(JsonWriter& out, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) out.text(text);
 }
 
+// Of two types beside null each has a branch: not every reader of schemas knows lists of types.
 void write_types(JsonWriter& out, const ValueSchema& schema) {
+  std::vector<std::string> types = schema.types;
+  if (schema.may_be_null) types.emplace_back("null");
+  if (std::ranges::count_if(types, [](const auto& type) { return type != "null"; }) > 1) {
+    out.plain_key("anyOf").begin_array();
+    for (const std::string& type : types) {
+      out.begin_object().plain_key("type").text(type).end_object();
+    }
+    out.end_array();
+    return;
+  }
   out.plain_key("type");
-  if (schema.types.size() == 1 && !schema.may_be_null) {
-    out.text(schema.types.front());
+  if (types.size() == 1) {
+    out.text(types.front());
     return;
   }
   out.begin_array();
-  write_texts(out, schema.types);
-  if (schema.may_be_null) out.plain_text("null");
+  write_texts(out, types);
   out.end_array();
 }
 

@@ -66,8 +66,9 @@ TEST(Schema, OfArgumentsHasWhatTheirReaderTakes) {
             R"({"type":"integer","description":"How long.","minimum":0,"maximum":45000})");
   EXPECT_EQ(property(schema, "detail"), R"({"type":"string","enum":["brief","full"]})");
   EXPECT_EQ(property(schema, "count"), R"({"type":"integer","minimum":0,"maximum":8})");
-  EXPECT_EQ(property(schema, "devices"), R"({"type":"array","items":{"type":["integer","string"],)"
-                                         R"("description":"An index in PCI order, or a UUID."}})");
+  EXPECT_EQ(property(schema, "devices"), R"({"type":"array","items":{"anyOf":[{"type":"integer"},)"
+                                         R"({"type":"string"}],"description":)"
+                                         R"("An index in PCI order, or a UUID."}})");
   EXPECT_EQ(property(schema, "parts"),
             R"({"type":"array","items":{"type":"object","description":"A part.",)"
             R"("properties":{"name":{"type":"string"}},"required":["name"],)"
