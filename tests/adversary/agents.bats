@@ -79,6 +79,28 @@ assert seen, 'her name is told somewhere'
 PY
 }
 
+@test "what alice asks of bob's lease his agent reads only where he wants that, and then as hers" {
+  as bob berth reserve 1h -q -m 1G -n mine
+  as alice berth message 2 "$evil"
+  agent_of bob <<'PY'
+one = Client()
+for text in json.dumps(one.call('gpu_status')), json.dumps(one.call('gpu_job', job=2)), \
+        one.ask('resources/read', {'uri': 'gpu://leases/2'})['contents'][0]['text']:
+    assert 'ignore' not in text, text
+    assert '"asked"' in text and '"message": null' in text.replace('":', '": ').replace(':  ', ': '), text
+[asked] = one.call('gpu_job', job=2)['job']['asked']
+assert asked == {'number': 1, 'from': 'alice', 'message': None}, asked
+PY
+  as bob bash -c 'mkdir -p ~/berth && echo "mcp.messages = \"all\"" >~/berth/config.toml'
+  agent_of bob <<'PY'
+one = Client()
+said = one.ask('tools/call', {'name': 'gpu_job', 'arguments': {'job': 2}})
+assert 'ignore' not in said['content'][0]['text'], said
+[asked] = said['structuredContent']['job']['asked']
+assert asked['message']['by'] == 'alice' and asked['message']['text'].startswith('ignore'), asked
+PY
+}
+
 @test "a client that floods its server keeps nobody from the daemon" {
   agent_of bob >"$world/flood" 3>&- <<'PY' &
 one = Client()

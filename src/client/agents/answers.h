@@ -78,13 +78,15 @@ struct MessageReply {
   std::uint64_t number = 0;
   std::optional<MessageAnswer> answer;
   std::optional<Said> why;
+  LeaseFacts lease;
 };
 constexpr auto fields_of(Is<MessageReply> auto*) {
   using M = MessageReply;
   return fields({"Sent", "A message, and what its holder answered."},
                 field("number", &M::number, "Of the message."),
                 field("answer", &M::answer, "Null: none yet."),
-                field("why", &M::why, "As the holder says."));
+                field("why", &M::why, "As the holder says."),
+                field("lease", &M::lease, "As it stands now."));
 }
 
 }  // namespace berth::agents

@@ -66,8 +66,10 @@ std::vector<mcp::Tool> tools() {
           "gpu_control", "Pause, resume, checkpoint, cancel, move",
           "For leases of yours. Those of your other sessions only if your user agrees.", kChanges),
       tool<MessageArguments, MessageReply>(
-          "gpu_message", "Ask the holder of a lease",
-          "Leaves a note to whoever holds a lease, such as what you need and for how long.", kAsks),
+          "gpu_message", "Ask the holder of a lease, or answer as one",
+          "Leaves a note to whoever holds a lease, such as what you need and for how long; or "
+          "answers one that was left at a lease of yours.",
+          kAsks),
   };
 }
 

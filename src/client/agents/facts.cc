@@ -18,6 +18,31 @@ std::string owner_of(UserId user, const wire::UserNames& names) {
   return has_name ? escape_control_line(known->second) : "uid " + std::to_string(user.value);
 }
 
+bool is_read(const Message& message, const Reader& reader) {
+  switch (reader.messages) {
+    case ReadMessages::kAll:
+      return true;
+    case ReadMessages::kOwn:
+      return !message.from || *message.from == reader.user;
+    case ReadMessages::kNone:
+      return false;
+  }
+  return false;
+}
+
+std::vector<AskedFacts> asked_of(const LeaseView& lease, const wire::UserNames& names,
+                                 const Reader& reader) {
+  std::vector<AskedFacts> asked;
+  for (const Message& message : lease.messages) {
+    if (message.answer) continue;
+    AskedFacts one{.number = message.number,
+                   .from = message.from ? owner_of(*message.from, names) : "berthd"};
+    if (is_read(message, reader)) one.message = said(one.from, message.text);
+    asked.push_back(std::move(one));
+  }
+  return asked;
+}
+
 GpuFacts facts_of(const DeviceView& device) {
   return {.index = device.index,
           .model = device.model,
@@ -57,6 +82,7 @@ LeaseFacts facts_of(const LeaseView& lease, const wire::UserNames& names, const 
           lease.exit && lease.exit->signal == 0 ? std::optional(lease.exit->code) : std::nullopt,
   };
   facts.name = said(facts.owner, lease.request.name);
+  if (is_yours) facts.asked = asked_of(lease, names, reader);
   for (const LeasePart& part : lease.parts) {
     if (part.index) facts.gpus.push_back(*part.index);
   }

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/lease.h"
+#include "model/message.h"
 #include "model/view.h"
 #include "wire/answers.h"
 #include "wire/viewer.h"
@@ -48,6 +49,7 @@ std::optional<Said> said(std::string by, std::string_view text);
 struct Reader {
   UserId user;
   std::string session;  // Of this client; its leases have it.
+  ReadMessages messages = ReadMessages::kOwn;
 };
 
 struct GpuFacts {
@@ -72,6 +74,20 @@ constexpr auto fields_of(Is<GpuFacts> auto*) {
                 field("trouble", &GpuFacts::trouble, "Null: there is none."));
 }
 
+/// What the holder of a lease was asked and has not answered.
+struct AskedFacts {
+  std::uint64_t number = 0;
+  std::string from;
+  std::optional<Said> message;
+};
+constexpr auto fields_of(Is<AskedFacts> auto*) {
+  using A = AskedFacts;
+  return fields({"Asked", "What its holder is asked."},
+                field("number", &A::number, "For gpu_message, to answer it."),
+                field("from", &A::from, "Who asks."),
+                field("message", &A::message, "Null: not for agents to read."));
+}
+
 struct LeaseFacts {
   LeaseId lease;
   std::string owner;
@@ -89,6 +105,7 @@ struct LeaseFacts {
   std::optional<EndResult> result;
   std::optional<std::int32_t> exit_code;
   std::optional<Said> name;
+  std::vector<AskedFacts> asked;
 };
 constexpr auto fields_of(Is<LeaseFacts> auto*) {
   using L = LeaseFacts;
@@ -107,7 +124,8 @@ constexpr auto fields_of(Is<LeaseFacts> auto*) {
                 field("check_again_after", &L::check_again_after, "When it is worth asking again."),
                 field("result", &L::result, "How it ended."),
                 field("exit_code", &L::exit_code, "Of its command."),
-                field("name", &L::name, "As its owner called it."));
+                field("name", &L::name, "As its owner called it."),
+                field("asked", &L::asked, "Of yours: what its holder has not answered."));
 }
 LeaseFacts facts_of(const LeaseView& lease, const wire::UserNames& names, const Reader& reader);
 

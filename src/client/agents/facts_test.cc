@@ -13,6 +13,7 @@
 namespace berth::agents {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -69,6 +70,36 @@ TEST(Facts, SayWhoseALeaseIs) {
   EXPECT_FALSE(of_another.is_yours || of_another.is_this_session);
   EXPECT_EQ(of_another.owner, "ana");
   EXPECT_EQ(facts_of(lease_of({3000}, 14), kNames, kReader).owner, "uid 3000");
+}
+
+// Messages reach an agent as data, and those of other users only where its user wants that.
+TEST(Facts, OfWhatTheHolderIsAskedOnlyTheOpenIsToldAndTheTextOfOthersOnlyIfWanted) {
+  LeaseView lease = lease_of(kMe, 12);
+  lease.request.session = "mcp-7";
+  lease.messages = {{.number = 1, .from = kMe, .text = "done?", .answer = MessageAnswer::kRefused},
+                    {.number = 2, .from = kMe, .text = "6 GiB, please"},
+                    {.number = 3, .from = kAna, .text = kHostile},
+                    {.number = 4, .text = "room for lease 5"}};
+  Reader reader = kReader;
+  const auto texts = [&] {
+    std::vector<std::string> all;
+    for (const AskedFacts& one : facts_of(lease, kNames, reader).asked) {
+      all.push_back(std::to_string(one.number) + " " + one.from + " " +
+                    (one.message ? one.message->by + ": " + one.message->text : "-"));
+    }
+    return all;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(texts(),
+            (Texts{"2 me me: 6 GiB, please", "3 ana -", "4 berthd berthd: room for lease 5"}));
+  reader.messages = ReadMessages::kAll;
+  EXPECT_EQ(texts()[1], "3 ana ana: " + kHostile);
+  EXPECT_THAT(text_of(JobAnswer{.job = facts_of(lease, kNames, reader)}),
+              AllOf(HasSubstr("asked something by berthd"), Not(HasSubstr("ignore"))));
+  reader.messages = ReadMessages::kNone;
+  EXPECT_EQ(texts(), (Texts{"2 me -", "3 ana -", "4 berthd -"}));
+  lease.user = kAna;
+  EXPECT_EQ(texts(), Texts()) << "of others' leases, nothing";
 }
 
 TEST(Facts, FiguresOfAllGpusAreSummedAndUnknownIsAbsent) {

@@ -46,6 +46,12 @@ std::string blockers_text(const std::vector<Blocker>& blockers) {
   return text.empty() ? "" : text + ".\n";
 }
 
+std::string asked_text(const LeaseFacts& lease) {
+  if (lease.asked.empty() || !lease.is_this_session) return "";
+  return "\nThe holder of lease " + to_text(lease.lease) + " is asked something by " +
+         lease.asked.back().from + ": gpu_message answers it.";
+}
+
 // Of these the daemon's sentence says what is wrong with the request, and names nothing of others.
 constexpr std::array<std::string_view, 9> kAboutTheRequest = {
     "invalid",   "never_fits",  "no_device",     "queue_full", "not_supported",
@@ -79,6 +85,9 @@ std::string text_of(const StatusFacts& facts) {
           std::to_string(yours) + " of them yours; " + std::to_string(facts.waiting) +
           " requests wait.";
   if (facts.simulated) text += " The GPUs are simulated.";
+  const auto asked = std::ranges::find_if(
+      facts.leases, [](const LeaseFacts& lease) { return !asked_text(lease).empty(); });
+  if (asked != facts.leases.end()) text += asked_text(*asked);
   return text;
 }
 
@@ -110,7 +119,8 @@ std::string text_of(const JobAnswer& answer) {
     return "Nothing new: " + text_of(answer.job) + again_text(answer.job.check_again_after) + ".";
   }
   return text_of(answer.job) + again_text(answer.job.check_again_after) + "; " +
-         std::to_string(answer.log.size()) + " lines of its log are in the facts.";
+         std::to_string(answer.log.size()) + " lines of its log are in the facts." +
+         asked_text(answer.job);
 }
 
 std::string text_of(const ControlAnswer& answer) {
@@ -121,7 +131,7 @@ std::string text_of(const ControlAnswer& answer) {
 std::string text_of(const MessageReply& answer) {
   const std::string which = "Message " + std::to_string(answer.number);
   if (!answer.answer) return which + " was sent, and is not answered yet.";
-  return which + ": " + std::string(to_text(*answer.answer)) + ".";
+  return which + ": " + std::string(to_text(*answer.answer)) + "; " + text_of(answer.lease) + ".";
 }
 
 std::string text_of(const wire::ApiError& error) {

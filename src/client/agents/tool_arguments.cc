@@ -53,4 +53,18 @@ std::optional<BodyFault> fault_of(const ControlArguments& arguments) {
   return std::nullopt;
 }
 
+std::optional<BodyFault> fault_of(const MessageArguments& arguments) {
+  const bool agrees = arguments.answer == Reply::kAgree;
+  if (!arguments.answer) {
+    if (arguments.text.empty()) return BodyFault{"text", "is missing: what is asked"};
+    if (arguments.number) return BodyFault{"number", "goes with answer"};
+  } else if (arguments.wait_s > 0) {
+    return BodyFault{"max_wait_s", "goes with a question, and this is an answer"};
+  }
+  if (agrees && !arguments.text.empty())
+    return BodyFault{"text", "goes with refuse, as its reason"};
+  if (!agrees && arguments.pause_minutes) return BodyFault{"pause_minutes", "goes with agree"};
+  return std::nullopt;
+}
+
 }  // namespace berth::agents

@@ -165,19 +165,34 @@ constexpr auto fields_of(Is<ControlArguments> auto*) {
 }
 std::optional<BodyFault> fault_of(const ControlArguments& arguments);
 
+enum class Reply : std::uint8_t { kAgree, kRefuse };
+constexpr auto words_of(Reply) {
+  using enum Reply;
+  return make_words<Reply>({{kAgree, "agree"}, {kRefuse, "refuse"}});
+}
 struct MessageArguments {
   LeaseName lease;
   std::string text;
   std::uint32_t wait_s = 0;
+  std::optional<Reply> answer;
+  std::optional<std::uint64_t> number;
+  std::optional<std::uint32_t> pause_minutes;
 };
 constexpr auto fields_of(Is<MessageArguments> auto*) {
   using M = MessageArguments;
   return fields({"MessageArguments"}, field("lease", &M::lease, kLeaseDoc).required(side::kBody),
-                field("text", &M::text, "What is asked of its holder, one line: 6 GiB for 10 min.")
-                    .required(side::kBody)
+                field("text", &M::text,
+                      "What is asked of its holder, one line: 6 GiB for 10 min. With refuse: why.")
                     .of(TextForm::kTitle),
                 field("max_wait_s", &M::wait_s, "How long to wait for the answer. Default: 0.")
-                    .to(kWaitMostSeconds));
+                    .to(kWaitMostSeconds),
+                field("answer", &M::answer, "Of a lease of yours: what you say to who asked."),
+                field("number", &M::number, "With answer: which message, of several.").from(1),
+                field("pause_minutes", &M::pause_minutes,
+                      "With agree: the lease gives its memory for so long.")
+                    .from(1)
+                    .to(kMinutesMost));
 }
+std::optional<BodyFault> fault_of(const MessageArguments& arguments);
 
 }  // namespace berth::agents

@@ -104,9 +104,7 @@ Instant Toolbox::wake_at() const {
 }
 
 LeaseFacts Toolbox::facts(const wire::LeaseAnswer& lease) const {
-  wire::UserNames names;
-  if (!lease.user.empty()) names.emplace(lease.view.user, lease.user);
-  return facts_of(lease.view, names, reader_);
+  return facts_of(lease.view, lease.names, reader_);
 }
 
 Answered<wire::LeaseAnswer> Toolbox::find_lease(const LeaseName& name) {

@@ -43,6 +43,36 @@ client::HttpRequest question_of(const ControlArguments& arguments, LeaseId lease
   return question;
 }
 
+client::HttpRequest question_of(const MessageArguments& arguments, LeaseId lease) {
+  client::HttpRequest question{.route = wire::Route::kMessage, .lease = to_text(lease)};
+  if (arguments.answer == Reply::kAgree) {
+    AgreeBody body{.number = arguments.number, .lasts = {}};
+    if (arguments.pause_minutes) body.lasts = minutes(*arguments.pause_minutes);
+    question.route = wire::Route::kAgree;
+    question.body = body;
+  } else if (arguments.answer) {
+    question.route = wire::Route::kRefuse;
+    question.body = RefuseBody{.number = arguments.number, .why = arguments.text};
+  } else {
+    MessageBody body{.text = arguments.text, .wait_max = {}};
+    if (arguments.wait_s > 0) body.wait_max = seconds(arguments.wait_s);
+    question.body = std::move(body);
+  }
+  return question;
+}
+
+// Which message a call of gpu_message was about: the one that it sent, or answered; null: that is
+// not there any more.
+const Message* message_of(const LeaseView& lease, UserId user, bool is_answer) {
+  const Message* last = nullptr;
+  for (const Message& message : lease.messages) {
+    if (is_answer ? !message.answered_at.has_value() : message.from != user) continue;
+    if (last != nullptr && is_answer && message.answered_at < last->answered_at) continue;
+    last = &message;
+  }
+  return last;
+}
+
 bool is_confirmed(const std::string& answer) {
   const mcp::Reply reply = mcp::read_reply(answer);
   return reply.action == mcp::Action::kAccept &&
@@ -118,12 +148,15 @@ Toolbox::Step Toolbox::message(const mcp::BeginCall& call, Instant now) {
   if (!arguments.ok()) return mcp::failed(arguments.error());
   const auto lease = find_lease(arguments->lease);
   if (const auto* error = std::get_if<wire::ApiError>(&lease)) return refused(*error);
-  MessageBody body{.text = arguments->text, .wait_max = {}};
-  if (arguments->wait_s > 0) body.wait_max = seconds(arguments->wait_s);
-  const LeaseId id = std::get<wire::LeaseAnswer>(lease).view.id;
-  return ask_long(call,
-                  {.route = wire::Route::kMessage, .lease = to_text(id), .body = std::move(body)},
-                  id, seconds(arguments->wait_s) + seconds(10), now);
+  const LeaseFacts found = facts(std::get<wire::LeaseAnswer>(lease));
+  if (arguments->answer && !found.is_this_session) {
+    return refused("not_yours: lease " + to_text(found.lease) +
+                   " is not of this session; who holds it answers, with berth agree or berth "
+                   "refuse.");
+  }
+  const client::HttpRequest question = question_of(*arguments, found.lease);
+  const Duration within = seconds(arguments->answer ? kWaitMostSeconds : arguments->wait_s + 10);
+  return ask_long(call, question, found.lease, within, now);
 }
 
 Toolbox::Step Toolbox::ask_long(const mcp::BeginCall& call, const client::HttpRequest& question,
@@ -170,12 +203,13 @@ mcp::ToolResult Toolbox::long_answer(const Call& call, const wire::LeaseAnswer& 
     if (last) answer.save = said(answer.lease.owner, last->detail);
     return result_of(answer);
   }
-  MessageReply reply;
-  if (!lease.view.messages.empty()) {
-    const Message& message = lease.view.messages.back();
-    reply.number = message.number;
-    reply.answer = message.answer;
-    reply.why = said(facts(lease).owner, message.why);
+  MessageReply reply{.lease = facts(lease)};
+  const auto arguments = mcp::read_arguments<MessageArguments>(call.begun.arguments);
+  const bool is_answer = arguments.ok() && arguments->answer.has_value();
+  if (const Message* message = message_of(lease.view, reader_.user, is_answer)) {
+    reply.number = message->number;
+    reply.answer = message->answer;
+    reply.why = said(reply.lease.owner, message->why);
   }
   return result_of(reply);
 }

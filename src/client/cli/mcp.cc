@@ -11,6 +11,8 @@
 #include "agents/catalog.h"
 #include "agents/http_service.h"
 #include "agents/server.h"
+#include "cli/exit_status.h"
+#include "cli/settings.h"
 #include "cli/verbs.h"
 #include "client/autostart.h"
 #include "http/loopback.h"
@@ -66,6 +68,8 @@ int run_mcp(Invocation& invocation) {
     return invocation.usage_error("--http: there is no port " + std::to_string(*port) +
                                   ": the last one is 65535");
   }
+  const auto settings = settings_of(invocation);
+  if (!settings) return to_status(ExitCode::kConfig);
   const os::Environment env = os::read_environment();
   const bool may_start = invocation.common.autostart && client::autostart_allowed_by_environment();
   Result<jobs::JobFolder> jobs = jobs::JobFolder::find(env);
@@ -73,7 +77,9 @@ int run_mcp(Invocation& invocation) {
       .client = {.env = env,
                  .autostart = may_start ? client::Autostart::kIfNeeded : client::Autostart::kNever,
                  .version = BERTH_VERSION},
-      .reader = {.user = os::own_user(), .session = session_name()},
+      .reader = {.user = os::own_user(),
+                 .session = session_name(),
+                 .messages = settings->mcp.messages},
       .jobs = jobs.ok() ? std::optional(*std::move(jobs)) : std::nullopt};
   if (port) {
     const Status done = serve_many(std::move(ports), env, static_cast<std::uint16_t>(*port));

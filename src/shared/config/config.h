@@ -15,6 +15,7 @@
 #include "base/words.h"
 #include "core/settings.h"
 #include "model/alert.h"
+#include "model/message.h"
 #include "model/policy.h"
 #include "model/request.h"
 
@@ -162,6 +163,10 @@ struct Client {
   bool desktop = true;  // Whether what shows alerts there is started.
 };
 
+struct Mcp {
+  ReadMessages messages = ReadMessages::kOwn;
+};
+
 /// Defaults of the requests made in a project.
 struct RequestDefaults {
   std::optional<DefaultVram> vram;
@@ -197,6 +202,7 @@ struct Config {
   std::map<std::string, User> users;        // By name, or number as text.
   std::map<std::string, AlertRule> alerts;  // By name.
   Client client;
+  Mcp mcp;
   RequestDefaults request;
   std::map<std::string, Origin> origins;  // By key, of what is not built-in.
 };

@@ -303,6 +303,11 @@ constexpr std::array kKeys = {
         "Whether berth run starts berth-notify for rules that are shown on the desktop.",
         [](Config& c, Name) -> Slot { return &c.client.desktop; }},
 
+    Key{"mcp.messages",
+        "Which messages to its leases `berth mcp` gives an agent to read: those of your own user, "
+        "all, or none. Of the others it says who sent one, and not what it says.",
+        [](Config& c, Name) -> Slot { return &c.mcp.messages; }},
+
     Key{"request.vram", "Memory of requests made here, on each GPU, where -m and -x are not given.",
         [](Config& c, Name) -> Slot { return &c.request.vram; }, 1},
     Key{"request.eta", "How long commands run here, as far as is known.",

@@ -29,7 +29,7 @@ using Slot =
                  std::vector<std::string>*, Ladder*, std::map<std::string, std::string>*,
                  DefaultVram*, LogLevel*, Order*, Unmanaged*, IdleAction*, VisibleDevices*,
                  Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*, Severity*,
-                 std::optional<std::uint32_t>*, std::optional<alerts::Expression>*,
+                 ReadMessages*, std::optional<std::uint32_t>*, std::optional<alerts::Expression>*,
                  std::optional<Bytes>*, std::optional<Duration>*, std::optional<DefaultVram>*,
                  std::optional<Priority>*, std::optional<Share>*, std::optional<IdleAction>*>;
 

@@ -24,6 +24,14 @@ constexpr auto words_of(MessageAnswer) {
       {{kAgreed, "agreed"}, {kRefused, "refused"}, {kLapsed, "lapsed"}});
 }
 
+/// Whose messages a coding agent is given to read: what others write, it may take for what it is
+/// to do.
+enum class ReadMessages : std::uint8_t { kOwn, kAll, kNone };
+constexpr auto words_of(ReadMessages) {
+  using enum ReadMessages;
+  return make_words<ReadMessages>({{kOwn, "own"}, {kAll, "all"}, {kNone, "none"}});
+}
+
 /// Of one lease so many are kept.
 inline constexpr std::size_t kMessagesKept = 16;
 

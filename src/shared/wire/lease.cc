@@ -38,7 +38,7 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
 
 LeaseAnswer read_lease(ObjectReader& reader) {
   LeaseAnswer answer;
-  UserNames names;  // Only the owner is told apart.
+  UserNames& names = answer.names;
   FieldReader<side::kAnswer>(names).object(reader, answer.view);
   if (const auto name = names.find(answer.view.user); name != names.end()) {
     answer.user = name->second;

@@ -41,6 +41,7 @@ struct LeaseAnswer {
   std::string user;  // Empty: it has no name.
   Environment env;
   std::optional<ApiError> refusal;
+  UserNames names = {};  // Of all who are named in it, as they were read.
 };
 
 std::string encode_lease(const LeaseView& view, const Viewer& viewer, LeaseExtras extras = {});
