@@ -12,10 +12,10 @@ class Refused(Exception):
 
 
 class Client:
-    def __init__(self, era='modern', capabilities=None):
+    def __init__(self, era='modern', capabilities=None, options=()):
         self.era, self.last, self.heard = era, 0, b''
         self.capabilities = capabilities or {}
-        self.process = subprocess.Popen(['berth', 'mcp'], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(['berth', 'mcp', *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         if era == 'legacy':
             self.started = self.ask('initialize', {

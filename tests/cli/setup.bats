@@ -66,6 +66,34 @@ load lib
   [[ $(<.cursor/mcp.json) == '{}' ]]
 }
 
+# at_terminal ANSWER COMMAND...: with a terminal for its input, at which that is typed.
+at_terminal() {
+  local answer=$1
+  shift
+  run expect -c "set timeout 20; spawn $*; expect {N\\] }; send $answer\\r; expect eof
+    catch wait result; exit [lindex \$result 3]"
+}
+
+@test "--allow-run is written only if a person at a terminal agrees" {
+  run berth setup cursor --allow-run </dev/null
+  status_is 64
+  contains "--allow-run asks, and stdin is no terminal"
+  at_terminal n berth setup cursor --allow-run
+  status_is 1
+  contains "outside of its sandbox"
+  contains "nothing was changed"
+  [[ ! -e .cursor/mcp.json ]]
+  at_terminal y berth setup cursor --allow-run
+  status_is 0
+  [[ $(jq -c .mcpServers.berth.args .cursor/mcp.json) == '["mcp","--allow-run"]' ]]
+  berth setup cursor
+  [[ $(jq -c .mcpServers.berth.args .cursor/mcp.json) == '["mcp"]' ]]
+  at_terminal y berth setup codex --allow-run
+  grep -qx 'args = \["mcp", "--allow-run"\]' .codex/config.toml
+  berth setup codex --remove
+  [[ ! -e .codex/config.toml ]]
+}
+
 @test "a link is followed to the settings that it names, and stays one" {
   mkdir .cursor dotfiles
   echo '{}' >dotfiles/mcp.json

@@ -44,10 +44,30 @@ constexpr auto fields_of(Is<AcquireAnswer> auto*) {
 
 struct RunAnswer {
   std::string run_with;
+  std::optional<LeaseId> job;
 };
 constexpr auto fields_of(Is<RunAnswer> auto*) {
-  return fields({"Run", "How to run it."},
-                field("run_with", &RunAnswer::run_with, "The line for your own shell."));
+  return fields(
+      {"Run", "How to run it."},
+      field("run_with", &RunAnswer::run_with, "The line for your own shell; null: it was started."),
+      field("job", &RunAnswer::job, "For gpu_job; null: it is for you to start."));
+}
+
+/// What this server does for its client, and what it does not.
+struct PolicyFacts {
+  bool starts_commands = false;
+  ReadMessages messages = ReadMessages::kOwn;
+  Duration wait_most = {};
+  Duration kept_unused = {};
+};
+constexpr auto fields_of(Is<PolicyFacts> auto*) {
+  using P = PolicyFacts;
+  return fields({"Policy", "What this server does for you."},
+                field("starts_commands", &P::starts_commands, "gpu_run starts them."),
+                field("messages", &P::messages, "Whose messages you are given to read."),
+                field("wait_most", &P::wait_most, "How long a call may wait."),
+                field("kept_unused", &P::kept_unused,
+                      "How long a lease is kept that nothing runs in, unless minutes say so."));
 }
 
 struct JobAnswer {

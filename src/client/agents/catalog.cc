@@ -36,7 +36,25 @@ mcp::Tool tool(std::string_view name, std::string_view title, std::string_view d
           .output_schema = wire::schema_of<side::kAnswer, Answer>(wire::SchemaFor::kTool)};
 }
 
-std::vector<mcp::Tool> tools() {
+// What it starts may do anything.
+constexpr mcp::Hints kStarts = {
+    .read_only = false, .destructive = true, .idempotent = false, .open_world = true};
+
+mcp::Tool run_tool(Running running) {
+  if (running == Running::kLineOnly) {
+    return tool<RunArguments, RunAnswer>(
+        "gpu_run", "How to run a command",
+        "The exact line that runs a command with GPU memory, for your own shell. Starts nothing.",
+        kLooks);
+  }
+  return tool<RunArguments, RunAnswer>(
+      "gpu_run", "Run a command as a job",
+      "Starts a command with GPU memory when it is its turn, outside of your sandbox, and returns "
+      "its job at once. With a lease: the line for your own shell.",
+      kStarts);
+}
+
+std::vector<mcp::Tool> tools(Running running) {
   return {
       tool<StatusArguments, StatusFacts>("gpu_status", "GPUs and leases",
                                          "GPUs, what can be granted, who holds what.", kLooks),
@@ -55,10 +73,7 @@ std::vector<mcp::Tool> tools() {
       tool<ReleaseArguments, ControlAnswer>(
           "gpu_release", "Release", "Gives a lease back. Fine if it was given back already.",
           kRepeats),
-      tool<RunArguments, RunAnswer>(
-          "gpu_run", "How to run a command",
-          "The exact line that runs a command with GPU memory, for your own shell. Starts nothing.",
-          kLooks),
+      run_tool(running),
       tool<JobArguments, JobAnswer>("gpu_job", "A lease or job of yours",
                                     "How it stands, its exit status, the last lines of its log.",
                                     kLooks),
@@ -75,21 +90,18 @@ std::vector<mcp::Tool> tools() {
 
 }  // namespace
 
-const mcp::Catalog& catalog() {
-  static const mcp::Catalog kCatalog = [] {
-    mcp::Catalog all{.name = "berth",
-                     .title = "Berth: shared GPUs",
-                     .version = BERTH_VERSION,
-                     .instructions = std::string(kInstructions),
-                     .tools = tools(),
-                     .resources = resources(),
-                     .templates = resource_templates(),
-                     .prompts = prompts(),
-                     .caching = {.ttl = hours(1), .scope = mcp::CacheScope::kPublic}};
-    CHECK(mcp::is_sound(all));
-    return all;
-  }();
-  return kCatalog;
+mcp::Catalog catalog(Running running) {
+  mcp::Catalog all{.name = "berth",
+                   .title = "Berth: shared GPUs",
+                   .version = BERTH_VERSION,
+                   .instructions = std::string(kInstructions),
+                   .tools = tools(running),
+                   .resources = resources(),
+                   .templates = resource_templates(),
+                   .prompts = prompts(),
+                   .caching = {.ttl = hours(1), .scope = mcp::CacheScope::kPublic}};
+  CHECK(mcp::is_sound(all));
+  return all;
 }
 
 }  // namespace berth::agents

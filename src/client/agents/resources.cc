@@ -4,8 +4,10 @@
 #include <utility>
 #include <variant>
 
+#include "agents/answers.h"
 #include "agents/job_log.h"
 #include "agents/sentences.h"
+#include "agents/tool_arguments.h"
 #include "base/number.h"
 #include "wire/answers.h"
 #include "wire/field_writer.h"
@@ -18,6 +20,7 @@ constexpr std::string_view kStatus = "gpu://status";
 constexpr std::string_view kQueue = "gpu://queue";
 constexpr std::string_view kLease = "gpu://leases/{id}";
 constexpr std::string_view kLog = "gpu://jobs/{id}/log";
+constexpr std::string_view kPolicy = "gpu://policy";
 constexpr std::string_view kJson = "application/json";
 constexpr std::uint32_t kLogLines = 200;
 
@@ -85,16 +88,22 @@ mcp::Outcome read_lease(const std::string& uri, const std::string& id, const Sou
 }  // namespace
 
 std::vector<mcp::Resource> resources() {
-  return {{.uri = std::string(kStatus),
-           .name = "status",
-           .title = "GPUs and leases",
-           .description = "Which GPUs there are, who holds what, and who waits.",
-           .mime_type = std::string(kJson)},
-          {.uri = std::string(kQueue),
-           .name = "queue",
-           .title = "Requests that wait",
-           .description = "Next first.",
-           .mime_type = std::string(kJson)}};
+  return {
+      {.uri = std::string(kStatus),
+       .name = "status",
+       .title = "GPUs and leases",
+       .description = "Which GPUs there are, who holds what, and who waits.",
+       .mime_type = std::string(kJson)},
+      {.uri = std::string(kQueue),
+       .name = "queue",
+       .title = "Requests that wait",
+       .description = "Next first.",
+       .mime_type = std::string(kJson)},
+      {.uri = std::string(kPolicy),
+       .name = "policy",
+       .title = "What you may do",
+       .description = "Whether commands are started, whose messages you read, how long waits are.",
+       .mime_type = std::string(kJson)}};
 }
 
 std::vector<mcp::ResourceTemplate> resource_templates() {
@@ -118,6 +127,14 @@ std::vector<mcp::Prompt> prompts() {
 
 mcp::Outcome read_resource(const std::string& uri, const Sources& sources) {
   if (uri == kStatus || uri == kQueue) return read_status(uri, sources);
+  if (uri == kPolicy) {
+    return contents(
+        uri, kJson,
+        wire::answer_text(PolicyFacts{.starts_commands = sources.starts_commands,
+                                      .messages = sources.reader.messages,
+                                      .wait_most = seconds(kWaitMostSeconds),
+                                      .kept_unused = minutes(AcquireArguments{}.minutes)}));
+  }
   if (const auto id = mcp::variables_of(kLease, uri)) {
     return read_lease(uri, id->front(), sources, false);
   }

@@ -25,6 +25,7 @@ struct Sources {
   DaemonLink& daemon;
   const Reader& reader;
   const std::optional<jobs::JobFolder>& jobs;
+  bool starts_commands = false;
 };
 /// NotFound: there is no such lease, or it is no job of this user.
 mcp::Outcome read_resource(const std::string& uri, const Sources& sources);

@@ -111,6 +111,8 @@ std::string text_of(const AcquireAnswer& answer) {
 }
 
 std::string text_of(const RunAnswer& answer) {
+  if (answer.job)
+    return "Job " + to_text(*answer.job) + " is in the queue; gpu_job says how it goes.";
   return "Run it in your own shell: " + answer.run_with;
 }
 

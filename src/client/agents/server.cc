@@ -19,7 +19,11 @@
 namespace berth::agents {
 
 Server::Server(Toolbox::Ports ports, int in, int out)
-    : toolbox_(std::move(ports)), connection_(catalog()), in_(in), out_(out) {}
+    : catalog_(catalog(ports.starter ? Running::kStarts : Running::kLineOnly)),
+      toolbox_(std::move(ports)),
+      connection_(catalog_),
+      in_(in),
+      out_(out) {}
 
 Status Server::run() {
   while (written_.ok()) {

@@ -27,6 +27,7 @@ class Server {
   void write(const std::string& line);
   void wait() const;
 
+  const mcp::Catalog catalog_;
   Toolbox toolbox_;
   mcp::Connection connection_;
   int in_;

@@ -35,6 +35,7 @@ std::string run_line(LeaseId lease) {
 Toolbox::Toolbox(Ports ports)
     : reader_(std::move(ports.reader)),
       jobs_(std::move(ports.jobs)),
+      starter_(std::move(ports.starter)),
       daemon_(std::move(ports.client)),
       tickets_(daemon_) {}
 
@@ -51,7 +52,8 @@ const std::vector<Toolbox::Row>& Toolbox::rows() {
 
 void Toolbox::begin(const mcp::BeginCall& call, Instant now) {
   if (call.target == mcp::Target::kResource) {
-    news_.push_back(Finished{call.call, read_resource(call.name, {daemon_, reader_, jobs_})});
+    news_.push_back(Finished{
+        call.call, read_resource(call.name, {daemon_, reader_, jobs_, starter_.has_value()})});
     return;
   }
   if (call.target == mcp::Target::kPrompt) {
@@ -281,6 +283,12 @@ Toolbox::Step Toolbox::run(const mcp::BeginCall& call, Instant) {
   const auto read = mcp::read_arguments<RunArguments>(call.arguments);
   if (!read.ok()) return mcp::failed(read.error());
   const RunArguments& arguments = *read;
+  // What is to run in a lease is for the shell that works in it.
+  if (starter_ && !arguments.lease) {
+    const Result<LeaseId> job = starter_->submit(arguments, call.client.name, reader_.session);
+    if (!job.ok()) return refused("It was not submitted: " + job.error().message);
+    return result_of(RunAnswer{.run_with = {}, .job = *job});
+  }
   std::string line = "berth run";
   if (arguments.lease) {
     line += " --lease " + quoted_for_shell(reference_of(*arguments.lease));
@@ -290,7 +298,7 @@ Toolbox::Step Toolbox::run(const mcp::BeginCall& call, Instant) {
   }
   line += " --";
   for (const std::string& word : arguments.command) line += " " + quoted_for_shell(word);
-  return result_of(RunAnswer{.run_with = line});
+  return result_of(RunAnswer{.run_with = line, .job = {}});
 }
 
 Toolbox::Step Toolbox::job(const mcp::BeginCall& call, Instant) {

@@ -15,6 +15,7 @@
 #include "agents/answers.h"
 #include "agents/daemon_link.h"
 #include "agents/facts.h"
+#include "agents/starter.h"
 #include "agents/tickets.h"
 #include "agents/tool_arguments.h"
 #include "agents/tool_host.h"
@@ -32,6 +33,7 @@ class Toolbox final : public ToolHost {
     client::ClientOptions client;
     Reader reader;
     std::optional<jobs::JobFolder> jobs;
+    std::optional<Starter> starter = {};  // Absent: gpu_run starts nothing.
   };
   explicit Toolbox(Ports ports);
 
@@ -89,6 +91,7 @@ class Toolbox final : public ToolHost {
 
   Reader reader_;
   std::optional<jobs::JobFolder> jobs_;
+  std::optional<Starter> starter_;
   DaemonLink daemon_;
   Tickets tickets_;
   std::map<mcp::CallId, Call> calls_;

@@ -18,6 +18,7 @@
 #include "http/loopback.h"
 #include "os/files.h"
 #include "os/paths.h"
+#include "os/programs.h"
 #include "os/users.h"
 #include "wire/door.h"
 
@@ -38,7 +39,8 @@ Status serve_many(agents::Toolbox::Ports ports, const os::Environment& env, std:
   TRY(secret, http::secret_in(secret_path));
   TRY(listening, http::listen_on_loopback(port));
   agents::Toolbox tools(std::move(ports));
-  agents::HttpService service({.catalog = agents::catalog(),
+  const mcp::Catalog catalog = agents::catalog(agents::Running::kLineOnly);
+  agents::HttpService service({.catalog = catalog,
                                .tools = tools,
                                .listening = std::move(listening.socket),
                                .door = wire::Door{.port = listening.port, .token = secret}});
@@ -55,15 +57,23 @@ int run_mcp(Invocation& invocation) {
   invocation.about =
       "Speaks the Model Context Protocol on stdin and stdout, for coding agents: which GPUs there "
       "are, whether something would fit, leases to work in from any shell, notes to those who hold "
-      "what is needed. It starts no command. Ends when stdin does; requests that wait are "
+      "what is needed. Ends when stdin does; requests that wait are "
       "withdrawn then, and what was granted ends when it is not used any more. With --http it "
-      "serves any number of clients, and prints its address and where the token is that they need.";
+      "serves any number of clients, and prints its address and where the token is that they need. "
+      "With --allow-run agents may have it start commands, as jobs that run outside of their "
+      "sandbox and without the questions of their shells; berth setup AGENT --allow-run writes "
+      "that into the agent's settings.";
   invocation.examples = {{"berth mcp", "as the command of a server in a client's settings"},
                          {"berth mcp --http 7421", "for clients that only speak HTTP"}};
   std::optional<std::uint32_t> port;
   invocation.options.add("--http=PORT", store(port),
                          "serve clients at http://127.0.0.1:PORT/mcp instead; 0: a free port");
+  bool allow_run = false;
+  invocation.options.add("--allow-run", store(allow_run), "let gpu_run start commands");
   if (const auto end = invocation.parse()) return *end;
+  if (port && allow_run) {
+    return invocation.usage_error("--allow-run: nothing is started for clients that come by HTTP");
+  }
   if (port && *port > std::numeric_limits<std::uint16_t>::max()) {
     return invocation.usage_error("--http: there is no port " + std::to_string(*port) +
                                   ": the last one is 65535");
@@ -81,6 +91,11 @@ int run_mcp(Invocation& invocation) {
                  .session = session_name(),
                  .messages = settings->mcp.messages},
       .jobs = jobs.ok() ? std::optional(*std::move(jobs)) : std::nullopt};
+  if (allow_run) {
+    const Result<std::string> program = os::sibling_program("berth");
+    if (!program.ok()) return invocation.fail(program.error());
+    ports.starter.emplace(*program);
+  }
   if (port) {
     const Status done = serve_many(std::move(ports), env, static_cast<std::uint16_t>(*port));
     return done.ok() ? to_status(ExitCode::kOk) : invocation.fail(done.error());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth setup`: tells a coding agent of Berth by its own settings, and takes that back.
+#include <unistd.h>
+
 #include <filesystem>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -92,12 +95,29 @@ void show(const Edit& edit) {
   print(edit.path + " (" + edit.about + ")\n" + difference(edit.before.value_or(""), edit.after));
 }
 
+// That it was asked for is not enough: an agent may have typed it. Absent: a person agreed.
+std::optional<int> ask_about_running(Invocation& invocation) {
+  if (::isatty(STDIN_FILENO) == 0) {
+    return invocation.usage_error("--allow-run asks, and stdin is no terminal");
+  }
+  complain(
+      "With --allow-run the agent can have commands started as jobs of yours, by gpu_run. They "
+      "run\n"
+      "outside of its sandbox, and its shell asks nobody about them; berth ps shows each of them.\n"
+      "Allow that? [y/N] ");
+  std::string answer;
+  if (std::getline(std::cin, answer) && (answer == "y" || answer == "yes")) return std::nullopt;
+  complain("berth: nothing was changed\n");
+  return to_status(ExitCode::kFailed);
+}
+
 }  // namespace
 
 int run_setup(Invocation& invocation) {
   setup::Agent agent = {};
   bool removes = false;
   bool dry_run = false;
+  bool allow_run = false;
   invocation.about =
       "Tells a coding agent of Berth: adds berth mcp to its servers, and for Claude Code hooks "
       "that name its sessions, turn GPU commands without a lease into such with one, and give back "
@@ -109,7 +129,12 @@ int run_setup(Invocation& invocation) {
   invocation.options.operand("AGENT", store(agent), "which one", texts_of<setup::Agent>());
   invocation.options.add("--remove", store(removes), "take back what was added");
   invocation.options.add("--dry-run", store(dry_run), "only show what would be changed");
+  invocation.options.add("--allow-run", store(allow_run),
+                         "let the agent have commands started outside of its sandbox; asks first");
   if (const auto end = invocation.parse()) return *end;
+  if (allow_run && !removes && !dry_run) {
+    if (const auto end = ask_about_running(invocation)) return *end;
+  }
 
   const os::Environment env = os::read_environment();
   const Result<std::string> program = os::sibling_program("berth");
@@ -117,7 +142,8 @@ int run_setup(Invocation& invocation) {
   const setup::Places places{
       .home = env.home,
       .config_home = env.xdg_config_home.empty() ? env.home + "/.config" : env.xdg_config_home,
-      .program = *program};
+      .program = *program,
+      .allow_run = allow_run};
   // Two at once would each write what the other has not seen.
   std::optional<os::FileLock> lock;
   if (!dry_run) {

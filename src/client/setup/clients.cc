@@ -41,17 +41,22 @@ std::string quoted(std::string_view text) {
   return out.take();
 }
 
-// {"command": …, "args": ["mcp"]}, with "type" where the client wants it.
-std::string server_json(const std::string& program, bool with_type) {
-  return std::string("{\n") + (with_type ? "  \"type\": \"stdio\",\n" : "") +
-         "  \"command\": " + quoted(program) + ",\n  \"args\": [\"mcp\"]\n}";
+// Arguments of the server; as JSON and TOML write them alike.
+std::string_view arguments_of(const Places& places) {
+  return places.allow_run ? R"(["mcp", "--allow-run"])" : R"(["mcp"])";
 }
 
-Change server_in(std::string file, std::string_view servers, const std::string& program,
-                 bool with_type) {
+// {"command": …, "args": ["mcp"]}, with "type" where the client wants it.
+std::string server_json(const Places& places, bool with_type) {
+  return std::string("{\n") + (with_type ? "  \"type\": \"stdio\",\n" : "") +
+         "  \"command\": " + quoted(places.program) +
+         ",\n  \"args\": " + std::string(arguments_of(places)) + "\n}";
+}
+
+Change server_in(std::string file, std::string_view servers, const Places& places, bool with_type) {
   return {.path = std::move(file),
           .about = "the MCP server",
-          .apply = [servers, value = server_json(program, with_type)](
+          .apply = [servers, value = server_json(places, with_type)](
                        std::string_view text, Direction direction) -> Result<std::string> {
             const Path path = {servers, "berth"};
             return direction == Direction::kAdd ? with_member(text, path, value)
@@ -96,7 +101,7 @@ Result<std::string> with_hooks(std::string_view before, Direction direction,
 
 std::vector<Change> changes_for_claude(const Places& places) {
   const std::string folder = places.home + "/.claude";
-  return {server_in(places.home + "/.claude.json", "mcpServers", places.program, true),
+  return {server_in(places.home + "/.claude.json", "mcpServers", places, true),
           {.path = folder + "/settings.json",
            .about = "hooks: a session's name, GPU commands without a lease, leases left behind",
            .apply = [program = places.program](
@@ -112,7 +117,8 @@ std::vector<Change> changes_for_claude(const Places& places) {
 std::vector<Change> changes_for_codex(const Places& places) {
   return {{.path = places.home + "/.codex/config.toml",
            .about = "the MCP server",
-           .apply = [lines = "command = " + quoted(places.program) + "\nargs = [\"mcp\"]\n"](
+           .apply = [lines = "command = " + quoted(places.program) +
+                             "\nargs = " + std::string(arguments_of(places)) + "\n"](
                         std::string_view text, Direction direction) -> Result<std::string> {
              constexpr std::string_view kTable = "mcp_servers.berth";
              return direction == Direction::kAdd ? with_table(text, kTable, lines)
@@ -129,10 +135,9 @@ std::vector<Change> changes_for(Agent agent, const Places& places) {
     case Agent::kCodex:
       return changes_for_codex(places);
     case Agent::kCursor:
-      return {server_in(places.home + "/.cursor/mcp.json", "mcpServers", places.program, false)};
+      return {server_in(places.home + "/.cursor/mcp.json", "mcpServers", places, false)};
     case Agent::kVsCode:
-      return {
-          server_in(places.config_home + "/Code/User/mcp.json", "servers", places.program, true)};
+      return {server_in(places.config_home + "/Code/User/mcp.json", "servers", places, true)};
   }
   return {};
 }

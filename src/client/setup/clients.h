@@ -25,6 +25,7 @@ struct Places {
   std::string home;
   std::string config_home;  // XDG_CONFIG_HOME, or what stands for it.
   std::string program;      // Of `berth`, absolute.
+  bool allow_run = false;   // Agents may have it start commands.
 };
 
 enum class Direction : std::uint8_t { kAdd, kRemove };
