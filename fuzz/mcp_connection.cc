@@ -14,39 +14,11 @@
 #include "fuzz.h"
 #include "mcp/connection.h"
 #include "mcp/outcome.h"
+#include "mcp_for_fuzz.h"
 
 namespace {
 
 namespace mcp = berth::mcp;
-
-mcp::Catalog catalog() {
-  return {.name = "fuzzed",
-          .version = "1",
-          .tools = {{.name = "work",
-                     .title = "Work",
-                     .description = "Works.",
-                     .input_schema = R"({"type":"object"})"}},
-          .resources = {{.uri = "x://all", .name = "all"}},
-          .templates = {{.uri_template = "x://one/{id}", .name = "one"}},
-          .prompts = {{.name = "greet", .arguments = {{.name = "whom", .is_required = true}}}},
-          .others = {{.name = "completion/complete", .capability = "completions"}},
-          .tells_of_changes = true};
-}
-
-mcp::Outcome outcome_of(const mcp::BeginCall& call) {
-  switch (call.target) {
-    case mcp::Target::kTool:
-      return mcp::ToolResult{.content = {mcp::Text{call.name + call.state}},
-                             .structured = call.arguments};
-    case mcp::Target::kResource:
-      return mcp::ResourceResult{{{.uri = call.name, .contents = mcp::Text{"a\nb"}}}};
-    case mcp::Target::kPrompt:
-      return mcp::PromptResult{.messages = {{mcp::Role::kUser, mcp::Text{call.arguments}}}};
-    case mcp::Target::kOther:
-      break;
-  }
-  return mcp::OtherResult{call.arguments};
-}
 
 class Owner {
  public:
@@ -83,7 +55,7 @@ class Owner {
     const mcp::BeginCall call = open->second;
     open_.erase(open);
     asked_.erase(id);
-    const mcp::Effects effects = connection_.finish(id, outcome_of(call));
+    const mcp::Effects effects = connection_.finish(id, berth::fuzz::outcome_of(call));
     CHECK(!effects.empty());
     perform(effects);
   }
@@ -126,7 +98,7 @@ class Owner {
           mcp::read_reply(answered.answer).content.size() < mcp::kLineMax);
   }
 
-  const mcp::Catalog catalog_ = catalog();
+  const mcp::Catalog catalog_ = berth::fuzz::mcp_catalog();
   mcp::Connection connection_{catalog_};
   std::map<mcp::CallId, mcp::BeginCall> open_;
   std::set<mcp::CallId> asked_;
