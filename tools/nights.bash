@@ -16,6 +16,7 @@ documents="ARCHITECTURE.md README.md docs"
 declare -A covers=(
   [adversary]="$programs"
   [others]="$code share tests/cli/lib.bash tests/programs_of_others"
+  [mcp_clients]="$code share tests/mcp_clients tests/cli/lib.bash tests/programs"
   [systemd]="$code integrations share tests/cli/lib.bash tests/systemd"
   [neighbours]="$code bench"
   [clang]="$code fuzz $test_files"

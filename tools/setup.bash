@@ -11,6 +11,7 @@ declare -A packages=(
           libgtest-dev librapidcheck-dev musl-tools openssl patch pkgconf procps python3
           python3-jsonschema sqlite3 systemd universal-ctags zsh"
   [systemd]="debootstrap jq procps"
+  [mcp_clients]="npm"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
   [bench]="jq task-spooler"
@@ -24,6 +25,7 @@ declare -A purpose=(
   [speed]="faster repeated builds and links"
   [test]="test frameworks and what the tests drive programs with"
   [systemd]="what makes the root of a machine whose systemd runs the units"
+  [mcp_clients]="what installs the clients and test tools of the Model Context Protocol"
   [lint]="formatter and static analysis"
   [clang]="the second compiler, and its fuzzing runtime"
   [bench]="the queue we compare with"

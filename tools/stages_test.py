@@ -96,6 +96,7 @@ source ./dev >/dev/null
 unset -f exit
 machine() { :; }
 has_libtorch() { true; }
+has_mcp_clients() { true; }
 command() { true; }
 stage() {
   echo "stage $1 $2 $(($2 * slack / 100)) ${*:3}"
@@ -107,6 +108,7 @@ SECONDS=0
 '''
 CHECK = [('packages', 'packages_for_check'), ('demo', './dev demo'), ('test', 'verb_test'),
          ('chaos', 'tests/chaos/run 20'), ('train', 'test_trainer'),
+         ('mcp_clients', 'mcp_clients_tests'),
          ('mutants', 'tests/mutants/run 3'), ('lint', './dev tidy --seconds 120')]
 
 
@@ -149,11 +151,15 @@ class Check(unittest.TestCase):
     def test_what_cannot_be_had_is_absent_with_its_reason(self):
         stages, absent, _ = would_do('''
 has_libtorch() { false; }
+has_mcp_clients() { false; }
 command() { [[ $* != *clang-tidy-19* ]]; }
 share=100; verb_check''')
+        left_out = ('train', 'mcp_clients', 'lint')
         self.assertEqual([name for name, *_ in stages],
-                         [name for name, _ in CHECK if name not in ('train', 'lint')])
+                         [name for name, _ in CHECK if name not in left_out])
         self.assertEqual(absent, ['train: libtorch and what goes with it could not be installed',
+                                  'mcp_clients: the packages of tests/mcp_clients could not be '
+                                  'fetched',
                                   'lint: clang-tidy-19 could not be installed'])
 
 

@@ -23,8 +23,8 @@ PREPROCESSOR_FOLDERS = ('include', 'src/shared/abi', 'src/shared/base', 'src/sha
                         'src/guard', 'simgpu', 'src/shared/config/toml_library.h',
                         'src/training/trainer/libtorch', 'tests/programs')
 FILE_MAX, COLUMN_MAX = 500, 100
-BATS_FOLDERS = ('tests/adversary', 'tests/cli', 'tests/programs_of_others', 'tests/systemd',
-                'tests/train')
+BATS_FOLDERS = ('tests/adversary', 'tests/cli', 'tests/mcp_clients',
+                'tests/programs_of_others', 'tests/systemd', 'tests/train')
 EXCEPTIONS = 'tools/tidy_exceptions.txt'
 EXCEPTIONS_MAX = 10  # The number of lines in that file. It is only ever lowered.
 
