@@ -11,10 +11,12 @@
 #include "agents/catalog.h"
 #include "agents/http_service.h"
 #include "agents/server.h"
+#include "agents/socket_service.h"
 #include "cli/exit_status.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"
 #include "client/autostart.h"
+#include "http/listening.h"
 #include "http/loopback.h"
 #include "os/files.h"
 #include "os/paths.h"
@@ -51,6 +53,18 @@ Status serve_many(agents::Toolbox::Ports ports, const os::Environment& env, std:
   return Unit{};
 }
 
+// As on stdio, each client in a process of its own, and so a session of its own.
+Status serve_at(const std::string& path, agents::Toolbox::Ports ports) {
+  auto listening = http::ListeningSocket::open(path, http::ListeningSocket::Access::kOwner,
+                                               {"server", "end it first"});
+  if (!listening.ok()) return Error{Errc::kUnavailable, listening.error().message};
+  complain("berth: clients connect to " + path + "\n");
+  return agents::serve_clients(listening->take(), [&](int connection) {
+    ports.reader.session = session_name();
+    return agents::Server(std::move(ports), connection, connection).run();
+  });
+}
+
 }  // namespace
 
 int run_mcp(Invocation& invocation) {
@@ -68,9 +82,13 @@ int run_mcp(Invocation& invocation) {
   std::optional<std::uint32_t> port;
   invocation.options.add("--http=PORT", store(port),
                          "serve clients at http://127.0.0.1:PORT/mcp instead; 0: a free port");
+  std::string socket;
+  invocation.options.add("--socket=PATH", store(socket),
+                         "serve clients at a Unix socket of yours, each as on stdin and stdout");
   bool allow_run = false;
   invocation.options.add("--allow-run", store(allow_run), "let gpu_run start commands");
   if (const auto end = invocation.parse()) return *end;
+  if (port && !socket.empty()) return invocation.usage_error("--socket and --http: one of them");
   if (port && allow_run) {
     return invocation.usage_error("--allow-run: nothing is started for clients that come by HTTP");
   }
@@ -98,6 +116,10 @@ int run_mcp(Invocation& invocation) {
   }
   if (port) {
     const Status done = serve_many(std::move(ports), env, static_cast<std::uint16_t>(*port));
+    return done.ok() ? to_status(ExitCode::kOk) : invocation.fail(done.error());
+  }
+  if (!socket.empty()) {
+    const Status done = serve_at(socket, std::move(ports));
     return done.ok() ? to_status(ExitCode::kOk) : invocation.fail(done.error());
   }
   const Status served = agents::Server(std::move(ports), STDIN_FILENO, STDOUT_FILENO).run();
