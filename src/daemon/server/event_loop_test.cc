@@ -190,6 +190,7 @@ TEST(NotifySocket, ManagerHearsWhatBecomesOfTheDaemon) {
   const http::TestFolder folder;
   const std::string path = folder.path() + "/notify";
   const os::UniqueFd manager(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_GE(manager.get(), 0);
   const sockaddr_un address = http::address_of(path);
   ASSERT_EQ(::bind(manager.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   const auto heard = [&] {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/checked.h"
 #include "server/service_story_for_test.h"
 #include "wire/answers.h"
 #include "wire/request.h"
@@ -120,7 +121,7 @@ TEST_F(ServiceTest, AUserWhoAsksTooFastIsToldWhenToAskAgain) {
   EXPECT_EQ(ask(ben, "GET", "/v1/leases").status, 200) << "what makes nothing is not counted";
   EXPECT_EQ(post("/v1/fit", request(gib(1)), kBen).status, 200);
   EXPECT_EQ(post("/v1/leases", request(gib(1)), kAna).status, 201) << "another user is not bounded";
-  clock_.at = clock_.at + *error.retry_after;
+  clock_.at = clock_.at + checked(error.retry_after);
   EXPECT_EQ(ask(ben, "POST", "/v1/leases", request(gib(1))).status, 201);
   for (const UserId root : {kRoot, kRoot, kRoot}) {
     (void)post("/v1/leases", request(gib(1)), root);

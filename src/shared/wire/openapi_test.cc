@@ -85,13 +85,15 @@ void check_object(const Json& schema, const Json& value, const std::string& wher
     if (value.contains(key)) described.push_back(key);
   }
   for (const auto& [key, inner] : value.items()) {
+    std::string place = where;
+    place.append(".").append(key);
     if (properties.contains(key)) {
-      check(properties.at(key), inner, where + "." + key);
+      check(properties.at(key), inner, place);
     } else {
       ASSERT_TRUE(schema.contains("additionalProperties") &&
                   schema.at("additionalProperties").is_object())
-          << where << "." << key << " is not described";
-      check(schema.at("additionalProperties"), inner, where + "." + key);
+          << place << " is not described";
+      check(schema.at("additionalProperties"), inner, place);
       described.push_back(key);
     }
   }
