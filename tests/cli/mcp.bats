@@ -193,7 +193,9 @@ assert isinstance(said, str) and '/not/there' in said, said
 PY
   run berth mcp --http 0 --allow-run
   status_is 64
-  contains "nothing is started for clients that come by HTTP"
+  contains "commands are started for the client that started this server alone"
+  run berth mcp --socket "$world/s" --allow-run
+  status_is 64
 }
 
 # What others wrote is data: in fields of its own, and nowhere else.

@@ -89,8 +89,11 @@ int run_mcp(Invocation& invocation) {
   invocation.options.add("--allow-run", store(allow_run), "let gpu_run start commands");
   if (const auto end = invocation.parse()) return *end;
   if (port && !socket.empty()) return invocation.usage_error("--socket and --http: one of them");
-  if (port && allow_run) {
-    return invocation.usage_error("--allow-run: nothing is started for clients that come by HTTP");
+  // They may come from anywhere, a container say, where none of this user's commands should lead.
+  if (allow_run && (port || !socket.empty())) {
+    return invocation.usage_error(
+        "--allow-run: commands are started for the client that started this server alone, and not "
+        "with --http or --socket");
   }
   if (port && *port > std::numeric_limits<std::uint16_t>::max()) {
     return invocation.usage_error("--http: there is no port " + std::to_string(*port) +
