@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions to the daemon, and what it is asked to do. An edge.
+import type { Alert, Error as DaemonError, Past, Sessions, Why } from './wire.ts';
+import type { Action } from './actions.ts';
+
+export type Answer<T> = { ok: true; value: T } | { ok: false; message: string };
+
+// A page of another origin cannot send it without being asked about first.
+const kHeaders = { 'Berth-Page': '1' };
+
+async function ask<T>(path: string, init: RequestInit = {}): Promise<Answer<T>> {
+  try {
+    const answer = await fetch(path, {
+      ...init,
+      cache: 'no-store',
+      headers: { ...kHeaders, ...init.headers },
+    });
+    const value: unknown = await answer.json();
+    if (answer.ok) return { ok: true, value: value as T };
+    return { ok: false, message: (value as DaemonError).error.message };
+  } catch {
+    return { ok: false, message: 'the daemon did not answer' };
+  }
+}
+
+export function askWhy(lease: number): Promise<Answer<Why>> {
+  return ask(`/v1/leases/${lease}/why`);
+}
+
+/** Of devices and leases, since `since` (ms since 1970), in steps of `step` ms. */
+export function askHistory(
+  of: 'device' | 'lease',
+  since: number,
+  step: number,
+): Promise<Answer<Past>> {
+  const query = new URLSearchParams({
+    of,
+    since: new Date(since).toISOString(),
+    step: `${Math.round(step / 1000)}s`,
+  });
+  return ask(`/v1/history?${query}`);
+}
+
+export function askSessions(since: number): Promise<Answer<Sessions>> {
+  return ask(
+    `/v1/history/sessions?${new URLSearchParams({ since: new Date(since).toISOString() })}`,
+  );
+}
+
+export function send(action: Action): Promise<Answer<unknown>> {
+  return ask(action.path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(action.body),
+  });
+}
+
+export function testAlert(rule: string): Promise<Answer<Alert>> {
+  return ask(`/v1/alerts/${encodeURIComponent(rule)}/test`, { method: 'POST' });
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ran, what runs and what is expected, as bars on one axis of time. Pure.
+import type { Lease } from './wire.ts';
+import type { Model } from './live.ts';
+import { timeOf } from './format.ts';
+import { numberOf, requestsOf, sessionOf } from './overview.ts';
+
+/** A part of a row. An `expected` one without an end fades: no end is known. */
+export type Span = {
+  kind: 'ran' | 'expected' | 'waits' | 'suspended';
+  from: number;
+  to: number | null;
+};
+
+export type Row = {
+  lease: Lease;
+  label: string;
+  spans: Span[];
+  /** Of what waits, when it is expected to start; null: not known. */
+  starts: number | null;
+};
+
+export type Timeline = { from: number; to: number; now: number; rows: Row[] };
+
+const kHour = 3_600_000;
+/** As much of the past and of what is to come. */
+const kBefore = 1.5 * kHour;
+const kAfter = 1.5 * kHour;
+const kRowsShown = 30;
+
+export function timelineOf(model: Model, now: number): Timeline {
+  const from = now - kBefore;
+  const to = now + kAfter;
+  const running = [...model.leases.values()]
+    .filter((lease) => lease.state !== 'waiting')
+    .sort((a, b) => order(a) - order(b) || a.id - b.id);
+  const ended = model.ended.filter((lease) => (timeOf(lease.ended) ?? 0) > from && lease.started);
+  const rows = [
+    ...[...ended].reverse().map((lease) => rowOf(lease, now, null)),
+    ...running.map((lease) => rowOf(lease, now, null)),
+    ...requestsOf(model).map((lease) =>
+      rowOf(lease, now, timeOf(model.reasons.get(lease.id)?.expected_start)),
+    ),
+  ];
+  return { from, to, now, rows: rows.slice(0, kRowsShown) };
+}
+
+function order(lease: Lease): number {
+  const device = lease.devices[0]?.index ?? 0;
+  return lease.state === 'suspended' ? 1000 + device : device;
+}
+
+function rowOf(lease: Lease, now: number, starts: number | null): Row {
+  return {
+    lease,
+    label: `${numberOf(lease)} ${sessionOf(lease)}`,
+    spans: spansOf(lease, now, starts),
+    starts,
+  };
+}
+
+function spansOf(lease: Lease, now: number, starts: number | null): Span[] {
+  const started = timeOf(lease.started);
+  if (lease.state === 'waiting') {
+    if (starts === null) return [];
+    const length = lease.eta_ms ?? lease.limit_ms;
+    return [{ kind: 'waits', from: Math.max(now, starts), to: length ? starts + length : null }];
+  }
+  if (started === null) return [];
+  if (lease.state === 'ended')
+    return [{ kind: 'ran', from: started, to: timeOf(lease.ended) ?? now }];
+  if (lease.state === 'suspended') {
+    const since = timeOf(lease.halted?.since) ?? now;
+    return [
+      { kind: 'ran', from: started, to: since },
+      { kind: 'suspended', from: since, to: now },
+    ];
+  }
+  const end = timeOf(lease.expected_end);
+  return [
+    { kind: 'ran', from: started, to: now },
+    ...(end === null || end > now ? [{ kind: 'expected' as const, from: now, to: end }] : []),
+  ];
+}

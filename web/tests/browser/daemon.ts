@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a page hears of a daemon, as a test wants it: nothing happens here by itself.
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Change, Snapshot } from '../../src/live.ts';
+import { snapshot } from '../made.ts';
+
+const kPage = new URL('../../../build/web/page/', import.meta.url);
+const kFiles: Record<string, [string, string]> = {
+  '/': ['index.html', 'text/html; charset=utf-8'],
+  '/app.js': ['app.js', 'text/javascript; charset=utf-8'],
+  '/app.css': ['app.css', 'text/css; charset=utf-8'],
+};
+// As the daemon's own door has them.
+const kHeaders = {
+  'Content-Security-Policy':
+    "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-store',
+};
+
+export type Sent = { method: string; path: string; body: unknown };
+
+export class FakeDaemon {
+  state: Snapshot = snapshot();
+  /** What was posted. */
+  readonly sent: Sent[] = [];
+  /** By path, without the query: what is answered. A function is asked each time. */
+  readonly answers = new Map<string, unknown>();
+  streamsOpened = 0;
+  expired = false;
+  down = false;
+  private readonly streams = new Set<ServerResponse>();
+  private readonly server: Server;
+
+  constructor() {
+    this.server = createServer((request, response) => void this.serve(request, response));
+  }
+
+  async start(): Promise<string> {
+    await new Promise<void>((ready) => this.server.listen(0, '127.0.0.1', ready));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
+  }
+
+  async stop(): Promise<void> {
+    this.drop();
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+  }
+
+  get streamsOpen(): number {
+    return this.streams.size;
+  }
+
+  /** Tells all pages what has changed; the next snapshot has it too. */
+  change(fields: Omit<Change, 'sequence' | 'time'>): void {
+    const time = new Date(Date.parse(this.state.time) + 1000).toISOString();
+    const change: Change = { sequence: this.state.sequence + 1, time, ...fields };
+    this.remember(change);
+    this.send('change', change);
+  }
+
+  send(type: string, data: unknown): void {
+    for (const stream of this.streams) stream.write(event(type, data));
+  }
+
+  /** Ends all streams, as a daemon does that is killed. */
+  drop(): void {
+    for (const stream of this.streams) stream.destroy();
+    this.streams.clear();
+  }
+
+  private remember(change: Change): void {
+    const leases = new Map(this.state.leases.map((lease) => [lease.id, lease]));
+    for (const lease of change.leases ?? []) leases.set(lease.id, lease);
+    for (const id of change.gone ?? []) leases.delete(id);
+    const devices = new Map(this.state.devices.map((device) => [device.uuid, device]));
+    for (const device of change.devices ?? []) devices.set(device.uuid, device);
+    this.state = {
+      ...this.state,
+      sequence: change.sequence,
+      time: change.time,
+      leases: [...leases.values()].filter((lease) => lease.state !== 'ended'),
+      devices: [...devices.values()],
+      queue: change.queue ?? this.state.queue,
+      events: [...(change.events ?? []), ...this.state.events],
+    };
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.down) {
+      response.destroy();
+      return;
+    }
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    const file = kFiles[path];
+    if (file) {
+      response.writeHead(200, { ...kHeaders, 'Content-Type': file[1] });
+      response.end(readFileSync(new URL(file[0], kPage)));
+    } else if (path === '/v1/live') {
+      this.stream(request, response);
+    } else {
+      await this.answer(path, request, response);
+    }
+  }
+
+  private stream(request: IncomingMessage, response: ServerResponse): void {
+    if (this.expired) {
+      response.writeHead(401, kHeaders).end();
+      return;
+    }
+    ++this.streamsOpened;
+    response.writeHead(200, { ...kHeaders, 'Content-Type': 'text/event-stream' });
+    response.write(event('snapshot', this.state));
+    this.streams.add(response);
+    request.on('close', () => this.streams.delete(response));
+  }
+
+  private async answer(
+    path: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const body = await textOf(request);
+    if (request.method === 'POST') {
+      this.sent.push({ method: 'POST', path, body: JSON.parse(body) });
+    }
+    if (path === '/v1/session') {
+      response.writeHead(this.expired ? 401 : 200, kHeaders).end('{}');
+      return;
+    }
+    const known = this.answers.get(path) ?? standard(path);
+    const value = typeof known === 'function' ? known() : known;
+    const failed = typeof value === 'object' && value !== null && 'error' in value;
+    response.writeHead(failed ? 409 : 200, { ...kHeaders, 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(value));
+  }
+}
+
+function standard(path: string): unknown {
+  return path.startsWith('/v1/history') ? { items: [], step_ms: 1000 } : {};
+}
+
+function event(type: string, data: unknown): string {
+  return `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString() || '{}';
+}

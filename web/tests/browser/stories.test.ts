@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person does with the page, by clicks and keys.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { kGiB, lease, part, snapshot, waiting } from '../made.ts';
+import { busy, visit, withBrowser } from './world.ts';
+
+withBrowser();
+
+test('the page answers what is free, who holds and who waits', () =>
+  visit(busy(), {}, async ({ page }) => {
+    assert.equal(await page.locator('h1').textContent(), '19.4 GiB free to grant');
+    const summary = page.locator('.hero p');
+    await page.locator('.queue .reason').first().waitFor();
+    assert.match(
+      (await summary.textContent()) ?? '',
+      /^6 leases hold 74\.0 of 96\.0 GiB on 2 GPUs\. 1 suspended\. 2 requests wait; the first starts in about 38 min\.$/,
+    );
+    assert.equal(await page.title(), 'Berth — 19.4 GiB free, 2 wait');
+  }));
+
+test('a lease is granted, and its row appears without a reload', () =>
+  visit(snapshot(), {}, async ({ page, daemon }) => {
+    assert.equal(await page.locator('.empty h2').textContent(), 'Nobody holds GPU memory');
+    daemon.change({ leases: [lease(1, { name: 'first', devices: [part(0, 8, 2)] })] });
+    await page.locator('tr[data-lease="1"]').waitFor();
+    assert.match((await page.locator('tr[data-lease="1"]').textContent()) ?? '', /ana\/first/);
+  }));
+
+test('another is paused because a request waits for it, and is resumed again', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    await page.getByRole('button', { name: 'Pause 19…' }).click();
+    const ask = page.locator('.ask');
+    assert.match((await ask.textContent()) ?? '', /Its 10\.2 GiB move to host memory\./);
+    assert.match((await ask.textContent()) ?? '', /21 ana\/finetune-8b could start then\./);
+    assert.match((await ask.textContent()) ?? '', /berth pause 19/);
+    assert.equal(daemon.sent.length, 0);
+    await ask.getByRole('button', { name: 'Pause 19' }).click();
+    const toast = page.locator('.toast');
+    await toast.getByText('19 is suspended.').waitFor();
+    assert.deepEqual(daemon.sent, [{ method: 'POST', path: '/v1/leases/19/suspend', body: {} }]);
+    await toast.getByRole('button', { name: 'Resume 19' }).click();
+    await toast.getByText('19 runs again').waitFor();
+    assert.equal(daemon.sent[1]?.path, '/v1/leases/19/resume');
+  }));
+
+test('what is left alone is not sent', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    await page.getByRole('button', { name: 'Pause 12' }).click();
+    await page.locator('.ask').getByRole('button', { name: 'Leave it' }).click();
+    assert.equal(await page.locator('.ask').count(), 0);
+    assert.deepEqual(daemon.sent, []);
+  }));
+
+test('what the daemon refuses is said in its words', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    daemon.answers.set('/v1/leases/12/suspend', {
+      error: { code: 'not_moved', message: "the driver said 'out of host memory'. It runs on." },
+    });
+    await page.getByRole('button', { name: 'Pause 12' }).click();
+    await page.locator('.ask').getByRole('button', { name: 'Pause 12' }).click();
+    await page.locator('.toast').getByText("the driver said 'out of host memory'").waitFor();
+  }));
+
+test('what is not theirs is asked of its owner, in words that can be changed', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    await page.getByRole('button', { name: 'Message ben: pause 15…' }).click();
+    const input = page.locator('.ask input');
+    assert.match(await input.inputValue(), /could you pause 15\? 21 ana\/finetune-8b waits/);
+    await input.fill('please?');
+    await page.locator('.ask').getByRole('button', { name: 'Send' }).click();
+    await page.locator('.toast').getByText('ben was asked.').waitFor();
+    assert.deepEqual(daemon.sent, [
+      { method: 'POST', path: '/v1/leases/15/message', body: { text: 'please?' } },
+    ]);
+  }));
+
+test('a request asks for less and starts', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    await page.getByRole('button', { name: 'Ask for 18.0 GiB…' }).click();
+    await page.locator('.ask .main').click();
+    await page.locator('.toast').getByText('21 asks for 18.0 GiB now.').waitFor();
+    assert.deepEqual(daemon.sent[0]?.body, { vram_bytes: 18 * kGiB });
+  }));
+
+test('who may only look has no buttons that act', () => {
+  const state = { ...busy(), viewer: { ...busy().viewer, may_act: false } };
+  return visit(state, {}, async ({ page }) => {
+    await page.getByText('You may look.').waitFor();
+    await page.locator('tr[data-lease="12"] a').click();
+    assert.equal(await page.locator('.drawer .drawer-top .buttons button').count(), 0);
+    assert.equal(await page.locator('.row-actions button').count(), 0);
+    assert.equal(await page.locator('.queue button').count(), 0);
+  });
+});
+
+test('the daemon is killed and comes back', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    daemon.down = true;
+    daemon.drop();
+    const banner = page.getByRole('alert');
+    await banner.getByText('No connection to the daemon since').waitFor();
+    assert.match((await banner.textContent()) ?? '', /What you see is from 14:02:31\./);
+    assert.equal(await page.getByRole('button', { name: 'Pause 12' }).isDisabled(), true);
+    assert.equal(await page.title(), 'Berth — not connected');
+    daemon.down = false;
+    daemon.state = { ...daemon.state, sequence: 50, leases: [], queue: [] };
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.locator('.empty').waitFor();
+    assert.equal(await banner.count(), 0);
+  }));
+
+test('a link that is over says where to have another', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    daemon.expired = true;
+    daemon.drop();
+    await page.getByText('Run `berth dashboard` for a new one').waitFor();
+  }));
+
+test('a change that was missed has the page ask for all again', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    const opened = daemon.streamsOpened;
+    daemon.state = { ...daemon.state, sequence: daemon.state.sequence + 5 };
+    daemon.change({ gone: [12] });
+    await page.locator('tr[data-lease="12"]').waitFor({ state: 'detached' });
+    assert.equal(daemon.streamsOpened, opened + 1);
+  }));
+
+test('updates stop where the reader wants that, and go on', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    await page.locator('h1').click();
+    await page.keyboard.press('Space');
+    daemon.change({ gone: [12] });
+    await page.getByRole('button', { name: 'Show updates' }).waitFor();
+    assert.equal(await page.locator('tr[data-lease="12"]').count(), 1);
+    await page.getByRole('button', { name: 'Show updates' }).click();
+    await page.locator('tr[data-lease="12"]').waitFor({ state: 'detached' });
+  }));
+
+test('tabs share one stream, and the next takes over when one is closed', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await second.locator('tr[data-lease="12"]').waitFor();
+    assert.equal(daemon.streamsOpen, 1);
+    daemon.change({ gone: [13] });
+    await second.locator('tr[data-lease="13"]').waitFor({ state: 'detached' });
+    await page.close();
+    await second.waitForFunction(() => true);
+    for (let i = 0; i < 50 && daemon.streamsOpened < 2; ++i) await second.waitForTimeout(100);
+    assert.equal(daemon.streamsOpened, 2);
+    daemon.change({ gone: [12] });
+    await second.locator('tr[data-lease="12"]').waitFor({ state: 'detached' });
+  }));
+
+test('markup in names is text', () => {
+  const name = '<img src=x onerror=alert(1)><b>bold</b>';
+  const state = busy();
+  state.leases.push(lease(70, { name, command: name, devices: [part(0, 1, 1)] }));
+  state.leases.push(waiting(71, { name }));
+  state.queue = [...state.queue, 71];
+  return visit(state, {}, async ({ page }) => {
+    page.on('dialog', () => assert.fail('a name was run'));
+    await page.locator('tr[data-lease="70"] a').click();
+    assert.equal(await page.locator('.drawer h2').textContent(), `70 ana/${name}`);
+    assert.equal(await page.locator('img').count(), 0);
+  });
+});
+
+test('rows keep their places under the pointer', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    const ids = () =>
+      page.locator('tr[data-lease]').evaluateAll((rows) => rows.map((row) => row.dataset.lease));
+    await page.locator('.leases').getByRole('button', { name: 'Used / peak' }).click();
+    const before = await ids();
+    await page.locator('tr[data-lease="12"]').hover();
+    const [used] = daemon.state.leases.filter((one) => one.id === 13);
+    daemon.change({ leases: [{ ...used!, vram_used_bytes: 20 * kGiB }] });
+    await page.locator('tr[data-lease="13"]').getByText('20.0').waitFor();
+    assert.deepEqual(await ids(), before);
+    await page.locator('h1').hover();
+    daemon.change({ devices: [daemon.state.devices[0]!] });
+    await page.waitForFunction(
+      (first) => document.querySelector<HTMLElement>('tr[data-lease]')?.dataset.lease !== first,
+      before[0] === '13' ? '12' : '13',
+    );
+  }));
+
+test('what ended is listed, with how', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    daemon.answers.set('/v1/history/sessions', {
+      items: [
+        {
+          id: 8,
+          name: 'old',
+          user: 'ana',
+          user_id: 1000,
+          ended: '2026-03-01T13:40:00.000Z',
+          result: 'failed',
+          held_ms: 240_000,
+          vram_peak_bytes: 5 * kGiB,
+          vram_granted_bytes: 6 * kGiB,
+        },
+      ],
+    });
+    await page.getByRole('button', { name: 'Ended' }).click();
+    const row = page.locator('.leases tbody tr');
+    await row.getByText('ana/old').waitFor();
+    assert.match((await row.textContent()) ?? '', /failed.*5\.0 \/ 6\.0.*4 min.*13:40/);
+  }));

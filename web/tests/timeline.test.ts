@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { timelineOf } from '../src/timeline.ts';
+import { after, kNow, lease, model, part, waiting, why } from './made.ts';
+
+const at = (minutes: number) => new Date(kNow + minutes * 60_000).toISOString();
+const kMinute = 60_000;
+
+test('what ran, runs and is expected', () => {
+  const now = model({
+    leases: [
+      lease(1, { devices: [part(0, 4, 1)], started: at(-30), expected_end: at(20) }),
+      lease(2, { devices: [part(0, 4, 1)], started: at(-10) }),
+    ],
+  });
+  const { rows } = timelineOf(now, kNow);
+  assert.deepEqual(rows[0]?.spans, [
+    { kind: 'ran', from: kNow - 30 * kMinute, to: kNow },
+    { kind: 'expected', from: kNow, to: kNow + 20 * kMinute },
+  ]);
+  assert.deepEqual(rows[1]?.spans[1], { kind: 'expected', from: kNow, to: null });
+});
+
+test('one whose expected end is past is not drawn into the past', () => {
+  const late = lease(1, { devices: [part(0, 4, 1)], started: at(-30), expected_end: at(-5) });
+  const [row] = timelineOf(model({ leases: [late] }), kNow).rows;
+  assert.deepEqual(row?.spans, [{ kind: 'ran', from: kNow - 30 * kMinute, to: kNow }]);
+});
+
+test('a suspended lease ran until it was suspended', () => {
+  const halted = {
+    reason: 'paused',
+    since: at(-10),
+    cause: null,
+    for: null,
+    idle_ms: null,
+  } as const;
+  const one = lease(1, { state: 'suspended', devices: [part(0, 4, 0)], started: at(-30), halted });
+  const [row] = timelineOf(model({ leases: [one] }), kNow).rows;
+  assert.deepEqual(row?.spans, [
+    { kind: 'ran', from: kNow - 30 * kMinute, to: kNow - 10 * kMinute },
+    { kind: 'suspended', from: kNow - 10 * kMinute, to: kNow },
+  ]);
+});
+
+test('a request is drawn where the daemon expects it to start, or not at all', () => {
+  const known = after(
+    model({ leases: [waiting(1, { eta_ms: 10 * kMinute }), waiting(2)], queue: [1, 2] }),
+    { kind: 'reasons', reasons: [why(1, { expected_start: at(14) })] },
+  );
+  const { rows } = timelineOf(known, kNow);
+  assert.deepEqual(rows[0]?.spans, [
+    { kind: 'waits', from: kNow + 14 * kMinute, to: kNow + 24 * kMinute },
+  ]);
+  assert.deepEqual(rows[1]?.spans, []);
+});
+
+test('devices in their order, the suspended behind them, those that wait last', () => {
+  const now = model({
+    leases: [
+      waiting(1),
+      lease(2, { state: 'suspended', devices: [part(0, 4, 0)] }),
+      lease(3, { devices: [part(1, 4, 1)] }),
+      lease(4, { devices: [part(0, 4, 1)] }),
+    ],
+    queue: [1],
+  });
+  assert.deepEqual(
+    timelineOf(now, kNow).rows.map((row) => row.lease.id),
+    [4, 3, 2, 1],
+  );
+});
