@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// node web/bench/page.ts: how soon the page is there, beside an empty page in the same browser, what
+// it transfers, and how long a full one takes to draw: 200 leases, 30 days of history.
+import { gzipSync } from 'node:zlib';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { chromium, type Browser } from 'playwright-core';
+import { FakeDaemon } from '../tests/browser/daemon.ts';
+import { device, kGiB, kNow, lease, part, snapshot } from '../tests/made.ts';
+import { kRanges } from '../src/series.ts';
+
+const kRuns = 9;
+const kLeases = 200;
+const kDevices = 8;
+
+const median = (values: number[]) =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+
+function full() {
+  const leases = Array.from({ length: kLeases }, (_, i) =>
+    lease(i + 1, { devices: [part(i % kDevices, 3, 2)] }),
+  );
+  const devices = Array.from({ length: kDevices }, (_, index) =>
+    device(index, {
+      vram_total_bytes: 80 * kGiB,
+      leases: leases.filter((_, i) => i % kDevices === index).map((one) => one.id),
+    }),
+  );
+  return snapshot({ devices, leases });
+}
+
+// Each lease of the first device has a point in each step of 30 days.
+function history(of: 'device' | 'lease') {
+  const range = kRanges[kRanges.length - 1]!;
+  const steps = range.span / range.step;
+  const items = [];
+  for (let i = 0; i < (of === 'lease' ? kLeases / kDevices : 1); ++i) {
+    for (let k = 0; k < steps; ++k) {
+      items.push({
+        time: new Date(kNow - range.span + k * range.step).toISOString(),
+        of,
+        uuid: 'GPU-0',
+        index: 0,
+        lease: of === 'lease' ? i * kDevices + 1 : null,
+        name: `job-${i}`,
+        figure: of === 'lease' ? 'used' : 'granted',
+        known_ms: range.step,
+        vram_max_bytes: 2 * kGiB,
+      });
+    }
+  }
+  return { items, step_ms: range.step };
+}
+
+async function painted(browser: Browser, url: string, ready: string): Promise<number> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(url);
+  const time = await page.evaluate(async (selector) => {
+    while (!document.querySelector(selector)) await new Promise(requestAnimationFrame);
+    await new Promise(requestAnimationFrame);
+    return performance.now();
+  }, ready);
+  await context.close();
+  return time;
+}
+
+/** From the press of the button to the second frame after it, with what was fetched in between. */
+async function drawn(browser: Browser, url: string): Promise<{ all: number; script: number }> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.locator('tr[data-lease="200"]').waitFor();
+  const times = await page.evaluate(async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const answers = () =>
+      performance.getEntriesByType('resource').filter((one) => one.name.includes('/v1/history?'));
+    const before = answers().length;
+    const from = performance.now();
+    [...document.querySelectorAll('button')].find((one) => one.textContent === '30 d')?.click();
+    while (answers().length < before + 2) await frame();
+    const fetched = Math.max(
+      ...answers().map((one) => (one as PerformanceResourceTiming).responseEnd),
+    );
+    await frame();
+    await frame();
+    const to = performance.now();
+    return { all: to - from, script: to - fetched };
+  });
+  await context.close();
+  return times;
+}
+
+const daemon = new FakeDaemon();
+daemon.state = full();
+const past = { device: history('device'), lease: history('lease') };
+let asked = 0;
+daemon.answers.set('/v1/history', () => (asked++ % 2 === 0 ? past.device : past.lease));
+const url = await daemon.start();
+const blank = createServer((_, response) => {
+  response.writeHead(200, { 'Content-Type': 'text/html' });
+  response.end('<!doctype html><title>empty</title><h1>empty</h1>');
+});
+await new Promise<void>((ready) => blank.listen(0, '127.0.0.1', ready));
+const blankUrl = `http://127.0.0.1:${(blank.address() as AddressInfo).port}/`;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+});
+const ours: number[] = [];
+const empty: number[] = [];
+const draws: { all: number; script: number }[] = [];
+for (let i = 0; i < kRuns; ++i) {
+  empty.push(await painted(browser, blankUrl, 'h1'));
+  ours.push(await painted(browser, url, '.device .bar'));
+  draws.push(await drawn(browser, url));
+}
+await browser.close();
+await daemon.stop();
+blank.close();
+
+const folder = new URL('../../build/web/page/', import.meta.url);
+const bytes = ['index.html', 'app.js', 'app.css'].map(
+  (name) => gzipSync(readFileSync(new URL(name, folder)), { level: 9 }).length,
+);
+const row = (name: string, value: string) => console.log(`${name.padEnd(58)} ${value}`);
+row('first meaningful paint, 200 leases (median of 9)', `${median(ours).toFixed(0)} ms`);
+row('an empty page in the same browser', `${median(empty).toFixed(0)} ms`);
+row('transferred, gzip', `${(bytes.reduce((a, b) => a + b, 0) / 1024).toFixed(1)} KiB`);
+row(
+  '30 days drawn, from the press of the button',
+  `${median(draws.map((d) => d.all)).toFixed(0)} ms`,
+);
+row('of these after the answers had come', `${median(draws.map((d) => d.script)).toFixed(0)} ms`);
