@@ -207,7 +207,7 @@ export function actionOfRemedy(
     case 'requeue_lease':
       return actionOf('requeue', target, model, now);
     case 'cancel_lease':
-      return actionOf('cancel', target, model, now);
+      return actionOf(target.state === 'waiting' ? 'cancel' : 'release', target, model, now);
     case 'shrink_lease':
       return shrinkOf(remedy, target);
     default:

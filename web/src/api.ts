@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions to the daemon, and what it is asked to do. An edge.
-import type { Alert, Error as DaemonError, Past, Sessions, Why } from './wire.ts';
+import type { AlertTest, Audit, Error as DaemonError, Past, Sessions, Why } from './wire.ts';
 import type { Action } from './actions.ts';
 
 export type Answer<T> = { ok: true; value: T } | { ok: false; message: string };
@@ -47,6 +47,10 @@ export function askSessions(since: number): Promise<Answer<Sessions>> {
   );
 }
 
+export function askEvents(since: number): Promise<Answer<Audit>> {
+  return ask(`/v1/history/events?${new URLSearchParams({ since: new Date(since).toISOString() })}`);
+}
+
 export function send(action: Action): Promise<Answer<unknown>> {
   return ask(action.path, {
     method: 'POST',
@@ -55,6 +59,6 @@ export function send(action: Action): Promise<Answer<unknown>> {
   });
 }
 
-export function testAlert(rule: string): Promise<Answer<Alert>> {
+export function testAlert(rule: string): Promise<Answer<AlertTest>> {
   return ask(`/v1/alerts/${encodeURIComponent(rule)}/test`, { method: 'POST' });
 }

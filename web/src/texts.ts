@@ -3,11 +3,24 @@
 import type { Device, Lease, Remedy, Why } from './wire.ts';
 import type { Connection, Viewer } from './live.ts';
 import { numberOf, sessionOf, type State, type Totals } from './overview.ts';
-import { clock, clockWithSeconds, counted, duration, gib, joined, size, timeOf } from './format.ts';
+import {
+  clock,
+  clockWithSeconds,
+  counted,
+  dash,
+  duration,
+  gib,
+  joined,
+  size,
+  timeOf,
+} from './format.ts';
 
 export const page = {
   name: 'Berth',
-  skip: 'Skip to the overview',
+  skip: 'Skip to the content',
+  pages: 'Pages',
+  overview: 'Overview',
+  history: 'History',
   alerts: 'Alerts',
   theme: 'Light or dark',
   stop: 'Stop updates',
@@ -160,11 +173,6 @@ export const leases = {
   inHost: 'In host memory',
   noneOfYours: 'You hold no lease.',
   noneFound: 'No lease has that in its name, user or command.',
-  noneEnded: 'No lease has ended within a day.',
-  result: 'Result',
-  peakOfGranted: 'Peak / granted, GiB',
-  ran: 'Ran for',
-  endedAt: 'Ended',
   actions: 'Actions',
 };
 
@@ -351,7 +359,7 @@ export function remedyLabel(remedy: Remedy, mine: boolean, whose: string): strin
     shrink_lease: `shrink ${them} to ${size(remedy.vram_bytes)}`,
     other_device: 'Take another GPU',
     requeue_lease: `requeue ${them}`,
-    cancel_lease: `cancel ${them}`,
+    cancel_lease: `end ${them}`,
     end_programs: `end the programs of ${them}`,
     release_lease: `release ${them}`,
   }[remedy.kind];
@@ -383,7 +391,66 @@ export const sets = {
   wait: 'wait',
 };
 
-export const events = { title: 'Events', none: 'Nothing has happened yet.' };
+export const events = {
+  title: 'Events',
+  trail: 'Who did what',
+  none: 'Nothing has happened yet.',
+};
+
+export function shownOf(shown: number, all: number): string {
+  return shown < all ? `${shown} of ${all}` : String(all);
+}
+
+export const ended = {
+  title: 'Leases that ended',
+  none: 'No lease has ended in this time.',
+  result: 'Result',
+  peakOfGranted: 'Peak / granted, GiB',
+  waited: 'Waited',
+  ran: 'Ran for',
+  at: 'Ended',
+};
+
+export function resultWord(result: Lease['result']): string {
+  return result === null ? dash : result.replace('_', ' ');
+}
+
+export const history = {
+  title: 'History',
+  users: 'Who held how much',
+  user: 'User',
+  leases: 'Leases',
+  gpuTime: 'Held, times GPUs',
+  waited: 'Waited',
+  usedShare: 'Of it used',
+  failed: 'Not ended well',
+};
+
+export const alerts = {
+  title: 'Alerts',
+  sub: 'Rules of the configuration, and whether they hold.',
+  none: 'No rule is configured.',
+  since: 'since',
+  test: 'Send a test',
+};
+
+export function tells(channels: string): string {
+  return channels === '' ? 'tells nobody' : `tells ${channels}`;
+}
+
+export function undelivered(count: number): string {
+  return `${counted(count, 'message')} could not be delivered yet.`;
+}
+
+export function testOutcome(
+  items: readonly { channel: string; outcome: string; reason: string | null }[],
+): string {
+  if (items.length === 0) return 'It has no channel of its own';
+  const one = items.map(
+    ({ channel, outcome, reason }) => `${channel}: ${outcome}${reason ? `, ${reason}` : ''}`,
+  );
+  return one.join('; ');
+}
 
 const kDone: Record<string, string> = {
   grant: 'granted',
@@ -445,7 +512,9 @@ export const keys = [
   ['s', 'save'],
   ['x', 'release'],
   ['m', 'message'],
+  ['w', 'why it waits'],
   ['Space', 'stop updates'],
+  ['?', 'all keys'],
 ] as const;
 export const keysTitle = 'Keys';
 
@@ -462,6 +531,7 @@ export const drawer = {
   gpus: 'GPUs',
   saves: 'Saves',
   messages: 'Messages',
+  whyWaits: 'Why it waits',
   events: 'Who did what',
   hidden: 'not shown to others',
   lastSave: 'Last save',

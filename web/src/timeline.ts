@@ -20,7 +20,10 @@ export type Row = {
   starts: number | null;
 };
 
-export type Timeline = { from: number; to: number; now: number; rows: Row[] };
+/** Rows of one device; of several, or of none yet: null. */
+export type RowGroup = { device: number | null; rows: Row[] };
+
+export type Timeline = { from: number; to: number; now: number; groups: RowGroup[] };
 
 const kHour = 3_600_000;
 /** As much of the past and of what is to come. */
@@ -31,23 +34,37 @@ const kRowsShown = 30;
 export function timelineOf(model: Model, now: number): Timeline {
   const from = now - kBefore;
   const to = now + kAfter;
-  const running = [...model.leases.values()]
-    .filter((lease) => lease.state !== 'waiting')
-    .sort((a, b) => order(a) - order(b) || a.id - b.id);
+  const running = [...model.leases.values()].filter((lease) => lease.state !== 'waiting');
   const ended = model.ended.filter((lease) => (timeOf(lease.ended) ?? 0) > from && lease.started);
   const rows = [
-    ...[...ended].reverse().map((lease) => rowOf(lease, now, null)),
-    ...running.map((lease) => rowOf(lease, now, null)),
+    ...[...ended, ...running].map((lease) => rowOf(lease, now, null)).sort(byDeviceAndStart),
     ...requestsOf(model).map((lease) =>
       rowOf(lease, now, timeOf(model.reasons.get(lease.id)?.expected_start)),
     ),
   ];
-  return { from, to, now, rows: rows.slice(0, kRowsShown) };
+  return { from, to, now, groups: groupsOf(rows.slice(0, kRowsShown)) };
 }
 
-function order(lease: Lease): number {
-  const device = lease.devices[0]?.index ?? 0;
-  return lease.state === 'suspended' ? 1000 + device : device;
+function deviceOf(lease: Lease): number | null {
+  return lease.devices.length === 1 ? (lease.devices[0]?.index ?? null) : null;
+}
+
+function byDeviceAndStart(a: Row, b: Row): number {
+  const device = (row: Row) => deviceOf(row.lease) ?? Infinity;
+  const start = (row: Row) => row.spans[0]?.from ?? 0;
+  // Two on several devices: Infinity - Infinity is not a number.
+  return (device(a) === device(b) ? 0 : device(a) - device(b)) || start(a) - start(b);
+}
+
+function groupsOf(rows: readonly Row[]): RowGroup[] {
+  const groups: RowGroup[] = [];
+  for (const row of rows) {
+    const device = deviceOf(row.lease);
+    const last = groups[groups.length - 1];
+    if (last && last.device === device) last.rows.push(row);
+    else groups.push({ device, rows: [row] });
+  }
+  return groups;
 }
 
 function rowOf(lease: Lease, now: number, starts: number | null): Row {

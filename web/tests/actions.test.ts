@@ -102,7 +102,8 @@ test('each remedy is a button that does it', () => {
   assert.equal(done(remedy('release_lease', { id: 12 }))?.path, '/v1/leases/12/release');
   assert.equal(done(remedy('end_programs', { id: 12 }))?.path, '/v1/leases/12/release');
   assert.equal(done(remedy('requeue_lease', { id: 12 }))?.path, '/v1/leases/12/requeue');
-  assert.equal(done(remedy('cancel_lease', { id: 12 }))?.path, '/v1/leases/12/cancel');
+  assert.equal(done(remedy('cancel_lease', { id: 12 }))?.path, '/v1/leases/12/release');
+  assert.equal(done(remedy('cancel_lease', { id: 22 }))?.path, '/v1/leases/22/cancel');
   const shrink = done(remedy('shrink_lease', { id: 12, vram_bytes: 10 * kGiB }));
   assert.equal(shrink?.path, '/v1/leases/12/resize');
   assert.equal(shrink?.command, 'berth resize 12 -m 10G');

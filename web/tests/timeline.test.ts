@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { timelineOf } from '../src/timeline.ts';
+import { timelineOf as wholeOf } from '../src/timeline.ts';
 import { after, kNow, lease, model, part, waiting, why } from './made.ts';
 
+const timelineOf = (known: Parameters<typeof wholeOf>[0], now: number) => {
+  const { groups } = wholeOf(known, now);
+  return { groups, rows: groups.flatMap((group) => group.rows) };
+};
 const at = (minutes: number) => new Date(kNow + minutes * 60_000).toISOString();
 const kMinute = 60_000;
 
@@ -56,18 +60,25 @@ test('a request is drawn where the daemon expects it to start, or not at all', (
   assert.deepEqual(rows[1]?.spans, []);
 });
 
-test('devices in their order, the suspended behind them, those that wait last', () => {
+test('devices in their order, on each by when it began, and those that wait last', () => {
   const now = model({
     leases: [
       waiting(1),
-      lease(2, { state: 'suspended', devices: [part(0, 4, 0)] }),
+      lease(2, { devices: [part(0, 4, 0)], started: at(-10) }),
       lease(3, { devices: [part(1, 4, 1)] }),
       lease(4, { devices: [part(0, 4, 1)] }),
     ],
     queue: [1],
   });
   assert.deepEqual(
-    timelineOf(now, kNow).rows.map((row) => row.lease.id),
-    [4, 3, 2, 1],
+    timelineOf(now, kNow).groups.map((group) => [
+      group.device,
+      ...group.rows.map((row) => row.lease.id),
+    ]),
+    [
+      [0, 4, 2],
+      [1, 3],
+      [null, 1],
+    ],
   );
 });

@@ -9,6 +9,7 @@ import { numberOf, sessionOf, stateOf } from '../overview.ts';
 import * as texts from '../texts.ts';
 import { Unit } from './device.tsx';
 import { EventMark, Icon, SignMark } from './icons.tsx';
+import { Reason } from './queue.tsx';
 import { hueClass, type Ui } from './ui.ts';
 
 type Props = { ui: Ui; lease: Lease; onClose(): void; children?: ComponentChildren };
@@ -65,8 +66,15 @@ export function Drawer({ ui, lease, onClose, children }: Props) {
           </div>
           {children}
         </div>
-        <Figures ui={ui} lease={lease} />
-        <Saves ui={ui} lease={lease} />
+        {lease.state === 'waiting' && (
+          <section>
+            <h3>{texts.drawer.whyWaits}</h3>
+            <p class="second">{texts.queueMeta(lease, ui.now)}</p>
+            <Reason ui={ui} lease={lease} />
+          </section>
+        )}
+        {lease.state !== 'waiting' && <Figures ui={ui} lease={lease} />}
+        {lease.state !== 'waiting' && <Saves ui={ui} lease={lease} />}
         <Messages lease={lease} />
         <Program lease={lease} />
         <History ui={ui} lease={lease} />

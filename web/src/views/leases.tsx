@@ -4,10 +4,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Lease, PastSession } from '../wire.ts';
 import { actionOf, verbsFor, type Verb } from '../actions.ts';
 import { askSessions } from '../api.ts';
-import { dash, duration, gib, moment, timeOf } from '../format.ts';
+import { dash, duration, gib, timeOf } from '../format.ts';
 import * as overview from '../overview.ts';
 import * as texts from '../texts.ts';
 import { Icon, SignMark, type IconName } from './icons.tsx';
+import { SessionsTable } from './sessions.tsx';
 import { hueClass, type Ui } from './ui.ts';
 
 type Props = {
@@ -231,10 +232,9 @@ function RowActions({ ui, lease }: { ui: Ui; lease: Lease }) {
 
 const kDay = 24 * 3_600_000;
 
-/** The leases that ended within a day, the last first; asked for when one ends. */
+/** The leases that ended within a day; asked for again when one ends. */
 export function Ended({ ui, search }: { ui: Ui; search: string }) {
   const [sessions, setSessions] = useState<readonly PastSession[]>([]);
-  const newest = ui.model.ended[0]?.id ?? 0;
   useEffect(() => {
     let dropped = false;
     void askSessions(ui.model.time - kDay).then((answer) => {
@@ -243,49 +243,6 @@ export function Ended({ ui, search }: { ui: Ui; search: string }) {
     return () => {
       dropped = true;
     };
-  }, [newest]);
-  const text = search.trim().toLowerCase();
-  const shown = sessions
-    .filter((one) => one.ended !== null)
-    .filter((one) => `${one.id} ${overview.sessionOf(one)}`.toLowerCase().includes(text))
-    .sort((a, b) => (b.ended ?? '').localeCompare(a.ended ?? ''));
-  if (shown.length === 0) return <p class="nothing">{texts.leases.noneEnded}</p>;
-  return (
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{texts.leases.id}</th>
-            <th scope="col">{texts.leases.session}</th>
-            <th scope="col">{texts.leases.result}</th>
-            <th scope="col" class="number">
-              {texts.leases.peakOfGranted}
-            </th>
-            <th scope="col" class="number">
-              {texts.leases.ran}
-            </th>
-            <th scope="col" class="number">
-              {texts.leases.endedAt}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((one) => (
-            <tr key={one.id}>
-              <td class="second">{one.id}</td>
-              <td>
-                <b>{overview.sessionOf(one)}</b>
-              </td>
-              <td class={one.result === 'ok' ? '' : 'critical'}>{one.result}</td>
-              <td class="number">
-                {gib(one.vram_peak_bytes)} / {gib(one.vram_granted_bytes)}
-              </td>
-              <td class="number second">{duration(one.held_ms)}</td>
-              <td class="number second">{moment(timeOf(one.ended) ?? 0, ui.now)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  }, [ui.model.ended[0]?.id]);
+  return <SessionsTable sessions={sessions} search={search} now={ui.now} />;
 }

@@ -396,40 +396,42 @@ function paintBusyLabel(plot: uPlot): void {
 
 /** Signs under the axis with a dotted line up; those within 8 px become a count. */
 function paintEvents(plot: uPlot, { series, model, uuid }: Drawn): void {
+  const ratio = uPlot.pxRatio;
+  const end = plot.bbox.left + plot.bbox.width;
+  const marks: { at: number; verb: string; count: number }[] = [];
+  for (const event of model.events) {
+    if (event.lease === null || !touches(model, event.lease, uuid, series)) continue;
+    const at = plot.valToPos(Date.parse(event.time) / 1000, 'x', true);
+    if (at < plot.bbox.left || at > end) continue;
+    const last = marks[marks.length - 1];
+    if (last && last.at - at < 8 * ratio) ++last.count;
+    else marks.push({ at, verb: event.verb, count: 1 });
+  }
+  for (const mark of marks) paintMark(plot, mark.at, mark.verb, mark.count);
+}
+
+function paintMark(plot: uPlot, at: number, verb: string, count: number): void {
   const { ctx } = plot;
   const ratio = uPlot.pxRatio;
   const bottom = plot.bbox.top + plot.bbox.height;
-  const end = plot.bbox.left + plot.bbox.width;
-  let last = Infinity;
-  let crowd = 1;
-  for (const event of model.events) {
-    const time = Date.parse(event.time);
-    if (event.lease === null || !touches(model, event.lease, uuid, series)) continue;
-    const at = plot.valToPos(time / 1000, 'x', true);
-    if (at < plot.bbox.left || at > end) continue;
-    if (last - at < 8 * ratio) {
-      ++crowd;
-      paintText(plot, String(crowd), last, bottom + 10 * ratio, 'center', colour('t2'));
-      continue;
-    }
-    last = at;
-    crowd = 1;
-    const tone = event.verb === 'refuse' ? 'critical' : event.verb === 'measure' ? 'warn' : 't2';
-    ctx.save();
-    ctx.strokeStyle = colour(tone);
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([ratio, 3 * ratio]);
-    ctx.beginPath();
-    ctx.moveTo(Math.round(at) + 0.5, plot.bbox.top);
-    ctx.lineTo(Math.round(at) + 0.5, bottom + 3 * ratio);
-    ctx.stroke();
-    ctx.setLineDash([]);
+  const tone = verb === 'refuse' ? 'critical' : verb === 'measure' ? 'warn' : 't2';
+  ctx.save();
+  ctx.strokeStyle = colour(tone);
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([ratio, 3 * ratio]);
+  ctx.beginPath();
+  ctx.moveTo(Math.round(at) + 0.5, plot.bbox.top);
+  ctx.lineTo(Math.round(at) + 0.5, bottom + 3 * ratio);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  if (count === 1) {
     ctx.translate(at - 5 * ratio, bottom + 5 * ratio);
     ctx.scale(ratio, ratio);
     ctx.lineWidth = 1.6;
-    ctx.stroke(new Path2D(markOf(event.verb)));
-    ctx.restore();
+    ctx.stroke(new Path2D(markOf(verb)));
   }
+  ctx.restore();
+  if (count > 1) paintText(plot, String(count), at, bottom + 10 * ratio, 'center', colour('t2'));
 }
 
 function touches(model: Model, lease: number, uuid: string, series: Series): boolean {

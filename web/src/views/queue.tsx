@@ -41,6 +41,26 @@ export function useReasons(
   }, [key]);
 }
 
+/** Why it waits and what would help, of a request in its details. */
+export function Reason({ ui, lease }: { ui: Ui; lease: Lease }) {
+  const why = ui.model.reasons.get(lease.id);
+  if (!why) return null;
+  const start = timeOf(why.expected_start);
+  return (
+    <>
+      <p>
+        {texts.reasonText(lease, why)}{' '}
+        {start !== null && `${texts.sentence(texts.startsAt(start))}`}
+      </p>
+      <p class="buttons">
+        {why.remedies.map((remedy, i) => (
+          <Help key={i} ui={ui} lease={lease} remedy={remedy} />
+        ))}
+      </p>
+    </>
+  );
+}
+
 export function Queue({ ui, waiting }: { ui: Ui; waiting: readonly Lease[] }) {
   return (
     <section class="card queue" aria-labelledby="queue">
@@ -69,7 +89,7 @@ type ItemProps = { ui: Ui; lease: Lease; position: number; why: Why | undefined 
 function Item({ ui, lease, position, why }: ItemProps) {
   const start = timeOf(why?.expected_start);
   return (
-    <li>
+    <li data-lease={lease.id}>
       <span class="third">{position}</span>
       <a
         class="who cut"

@@ -23,11 +23,12 @@ export function Timeline({ ui }: { ui: Ui }) {
     return () => resize.disconnect();
   }, []);
   const shown = timelineOf(ui.model, ui.now);
-  if (shown.rows.length === 0) return null;
+  if (shown.groups.length === 0) return null;
+  const rows = placed(shown);
   const labels = width < 500 ? 92 : kLabels;
   const x = (time: number) =>
     labels + ((time - shown.from) / (shown.to - shown.from)) * (width - labels - 4);
-  const height = kTop + shown.rows.length * kRowHeight + 6;
+  const height = kTop + rows.length * kRowHeight + 6;
   return (
     <section class="card timeline" aria-labelledby="timeline">
       <div class="head">
@@ -48,22 +49,40 @@ export function Timeline({ ui }: { ui: Ui }) {
             </mask>
           </defs>
           <Grid shown={shown} x={x} height={height} />
-          {shown.rows.map((row, i) => (
-            <Bar
-              key={row.lease.id}
-              ui={ui}
-              row={row}
-              shown={shown}
-              x={x}
-              top={kTop + i * kRowHeight}
-              width={labels}
-            />
-          ))}
+          {rows.map((row, i) =>
+            typeof row === 'string' ? (
+              <text key={row} class="heading" x="0" y={kTop + i * kRowHeight + 16}>
+                {row}
+              </text>
+            ) : (
+              <Bar
+                key={row.lease.id}
+                ui={ui}
+                row={row}
+                shown={shown}
+                x={x}
+                top={kTop + i * kRowHeight}
+                width={labels}
+              />
+            ),
+          )}
           <Now at={x(shown.now)} time={shown.now} height={height} />
         </svg>
       </div>
     </section>
   );
+}
+
+// Headings and rows, from the top. Without devices there are no headings.
+function placed(shown: Shown): (string | Row)[] {
+  return shown.groups.flatMap(({ device, rows }) => [
+    ...(device === null
+      ? rows[0]?.lease.state === 'waiting'
+        ? [texts.queue.title]
+        : []
+      : [texts.deviceName(device)]),
+    ...rows,
+  ]);
 }
 
 function Key() {
@@ -81,7 +100,8 @@ function Key() {
 
 // The picture in words, for whom it is none.
 function described(shown: Shown): string {
-  return shown.rows
+  return shown.groups
+    .flatMap((group) => group.rows)
     .map((row) => {
       const end = row.spans[row.spans.length - 1];
       if (!end) return `${row.label}: ${texts.timeline.noStart}`;
@@ -102,7 +122,7 @@ function Grid({ shown, x, height }: { shown: Shown; x: X; height: number }) {
       {ticks.map((at) => (
         <g key={at}>
           <path d={`M${Math.round(x(at)) + 0.5} 22V${height}`} />
-          {Math.abs(x(at) - x(shown.now)) > 56 && (
+          {Math.abs(x(at) - x(shown.now)) > 56 && shown.to - at > kTick / 4 && (
             <text x={x(at)} y={13} text-anchor="middle">
               {clock(at)}
             </text>

@@ -10,18 +10,30 @@ import { switchTheme } from '../theme.ts';
 import { Icon } from './icons.tsx';
 import type { Ui } from './ui.ts';
 
-type HeadProps = { ui: Ui; stopped: boolean };
+export const kPages = ['overview', 'history', 'alerts'] as const;
+export type PageName = (typeof kPages)[number];
 
-export function Head({ ui, stopped }: HeadProps) {
+type HeadProps = { ui: Ui; stopped: boolean; page: PageName };
+
+export function Head({ ui, stopped, page }: HeadProps) {
   const { model } = ui;
+  const firing = model.alerts.filter((rule) => rule.state === 'firing');
   const word = stopped ? texts.connection.stopped : texts.connection[model.connection];
   return (
     <header class="top">
       <div class="inside">
         <div class="brand">
           <Mark />
-          {texts.page.name} <span>{model.host}</span>
+          <b>{texts.page.name}</b> <span>{model.host}</span>
         </div>
+        <nav aria-label={texts.page.pages}>
+          {kPages.map((name) => (
+            <a key={name} href={`#${name}`} aria-current={name === page ? 'page' : undefined}>
+              {texts.page[name]}
+              {name === 'alerts' && firing.length > 0 && <b> {firing.length}</b>}
+            </a>
+          ))}
+        </nav>
         <div class="spring" />
         <div class={`connection ${stopped ? 'stopped' : model.connection}`}>
           <i />

@@ -25,6 +25,20 @@ async function findings(page: Page): Promise<string[]> {
   return found.violations.map((one) => `${one.id}: ${one.help}: ${one.nodes[0]?.html}`);
 }
 
+test('axe finds nothing on the other pages and in the help', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    daemon.answers.set('/v1/history/events', { items: busy().events });
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.locator('.events.dated li').first().waitFor();
+    assert.deepEqual(await findings(page), [], 'history');
+    await page.getByRole('link', { name: 'Alerts' }).click();
+    await page.locator('.rules li').waitFor();
+    assert.deepEqual(await findings(page), [], 'alerts');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    assert.deepEqual(await findings(page), [], 'help');
+  }));
+
 function troubled() {
   const state = busy();
   const [first, second] = state.devices;

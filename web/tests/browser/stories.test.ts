@@ -208,3 +208,82 @@ test('what ended is listed, with how', () =>
     await row.getByText('ana/old').waitFor();
     assert.match((await row.textContent()) ?? '', /failed.*5\.0 \/ 6\.0.*4 min.*13:40/);
   }));
+
+test('the details of a request say why it waits, by a key too', () =>
+  visit(busy(), {}, async ({ page }) => {
+    await page.locator('.queue .reason').first().waitFor();
+    await page.locator('.queue [data-lease="21"] a').focus();
+    await page.keyboard.press('w');
+    const drawer = page.locator('.drawer');
+    await drawer.getByText('GPU 1 can grant 18.0 of the 24.0 GiB.').waitFor();
+    await drawer.getByRole('button', { name: 'Pause 19…' }).click();
+    assert.equal(await page.locator('.drawer h2').textContent(), '19 ana/eval-llama');
+    await page.locator('.ask').getByText('Pause 19?').waitFor();
+  }));
+
+test('the keys are listed on a question mark', () =>
+  visit(busy(), {}, async ({ page }) => {
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('stop updates').waitFor();
+    await page.keyboard.press('Escape');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+  }));
+
+test('a key does what a button may do, and no more', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    await page.locator('tr[data-lease="15"] a').focus();
+    await page.keyboard.press('p');
+    await page.keyboard.press('x');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await page.locator('tr[data-lease="11"] a').focus();
+    await page.keyboard.press('r');
+    await page.locator('.toast').getByText('11 runs again').waitFor();
+    assert.deepEqual(
+      daemon.sent.map((one) => one.path),
+      ['/v1/leases/11/resume'],
+    );
+  }));
+
+test('the past: who held how much, what ended, who did what', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    const session = {
+      user: 'ben',
+      user_id: 1001,
+      name: 'old',
+      ended: '2026-03-01T13:40:00.000Z',
+      wait_ms: 0,
+      held_ms: 60_000,
+      gpu_ms: 120_000,
+      vram_peak_bytes: kGiB,
+      vram_granted_bytes: 2 * kGiB,
+      vram_used_mib_seconds: 1,
+      vram_unused_mib_seconds: 1,
+    };
+    daemon.answers.set('/v1/history/sessions', {
+      items: [{ ...session, id: 8, result: 'over_budget' }],
+    });
+    daemon.answers.set('/v1/history/events', { items: busy().events });
+    await page.getByRole('link', { name: 'History' }).click();
+    const users = page.locator('section', { has: page.locator('#users') });
+    assert.match((await users.locator('tbody tr').textContent()) ?? '', /ben1.*2 min.*50 %1/);
+    await page.getByText('over budget').waitFor();
+    assert.equal(await page.locator('.events.dated li').count(), 3);
+    await page.getByRole('searchbox').fill('notebook');
+    assert.equal(await page.locator('.events.dated li').count(), 1);
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.locator('.leases').waitFor();
+  }));
+
+test('alerts say whether they hold and whom they tell, and are tried', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    daemon.answers.set('/v1/alerts/gpu-high/test', {
+      rule: 'gpu-high',
+      items: [
+        { channel: 'webhook', outcome: 'refused', status: 403, reason: 'status 403', time: '' },
+      ],
+    });
+    await page.getByRole('link', { name: 'Alerts 1' }).click();
+    await page.getByText('gpu.mem_used > 62%').waitFor();
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('Webhook: refused, status 403.').waitFor();
+  }));
