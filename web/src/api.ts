@@ -51,6 +51,15 @@ export function askEvents(since: number): Promise<Answer<Audit>> {
   return ask(`/v1/history/events?${new URLSearchParams({ since: new Date(since).toISOString() })}`);
 }
 
+/** Makes this browser one that may look, or act, as whoever ran `berth dashboard`. */
+export function openSession(code: string): Promise<Answer<unknown>> {
+  return ask('/v1/session', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ code }),
+  });
+}
+
 export function send(action: Action): Promise<Answer<unknown>> {
   return ask(action.path, {
     method: 'POST',

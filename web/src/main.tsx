@@ -17,6 +17,7 @@ import { Drawer } from './views/drawer.tsx';
 import { Help } from './views/help.tsx';
 import { HistoryPage } from './views/history.tsx';
 import { OverviewPage } from './views/overview.tsx';
+import { SignIn } from './views/sign_in.tsx';
 import { usePast, type PastOf } from './views/past.ts';
 import { useReasons } from './views/queue.tsx';
 import { Banner, Head, kPages, type PageName } from './views/top.tsx';
@@ -162,13 +163,16 @@ function App() {
     toggleHelp: () => setHelp(!help),
   });
   return (
-    <div class={ui.connected ? 'page' : 'page offline'}>
+    <div class={live.model.connection === 'lost' ? 'page offline' : 'page'}>
       <a class="skip" href="#main" onClick={skip}>
         {texts.page.skip}
       </a>
       <Banner ui={{ ...ui, model: live.model }} retryAt={live.retryAt} onTry={live.tryNow} />
       <Head ui={ui} stopped={stopped !== null} page={page} />
       <main id="main" tabIndex={-1}>
+        {live.model.connection === 'expired' && (
+          <SignIn wasOpen={model.epoch !== ''} onOpened={live.tryNow} />
+        )}
         {model.epoch !== '' && page === 'history' && <HistoryPage ui={ui} />}
         {model.epoch !== '' && page === 'alerts' && <AlertsPage ui={ui} />}
         {model.epoch !== '' && page === 'overview' && (

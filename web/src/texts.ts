@@ -92,8 +92,13 @@ export function lostText(since: number, shownOf: number, nextTry: number): strin
   return `No connection to the daemon since ${clockWithSeconds(since)}.${seen} Leases and jobs go on without this page. ${trying}`;
 }
 export const tryNow = 'Try now';
-export const expired =
-  'This link is over: it was used, or its time has passed. Run `berth dashboard` for a new one.';
+export const signIn = {
+  title: 'Open this page from a terminal',
+  over: 'This session is over',
+  how: 'Run `berth dashboard` on this machine. It opens the page, and prints a code for a browser that it cannot open. A code is for one use, within 60 s.',
+  code: 'Code',
+  open: 'Open',
+};
 export const readOnly = 'You may look. To act, open the link that `berth dashboard` prints.';
 
 export function mayDo(viewer: Viewer): string {

@@ -80,12 +80,6 @@ export function Banner({ ui, retryAt, onTry }: BannerProps) {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, [model.connection]);
-  if (model.connection === 'expired')
-    return (
-      <p class="banner" role="alert">
-        {texts.expired}
-      </p>
-    );
   if (model.connection !== 'lost') return null;
   return (
     <div class="banner" role="alert">

@@ -37,6 +37,10 @@ test('axe finds nothing on the other pages and in the help', () =>
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
     assert.deepEqual(await findings(page), [], 'help');
+    daemon.expired = true;
+    await page.reload();
+    await page.getByRole('textbox', { name: 'Code' }).waitFor();
+    assert.deepEqual(await findings(page), [], 'without a session');
   }));
 
 function troubled() {

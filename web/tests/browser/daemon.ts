@@ -31,6 +31,8 @@ export class FakeDaemon {
   readonly answers = new Map<string, unknown>();
   streamsOpened = 0;
   expired = false;
+  /** What opens a session, while it is over. */
+  code = 'K7QD-41MX';
   down = false;
   private readonly streams = new Set<ServerResponse>();
   private readonly server: Server;
@@ -128,7 +130,12 @@ export class FakeDaemon {
       this.sent.push({ method: 'POST', path, body: JSON.parse(body) });
     }
     if (path === '/v1/session') {
-      response.writeHead(this.expired ? 401 : 200, kHeaders).end('{}');
+      if (request.method === 'POST' && JSON.parse(body).code === this.code) this.expired = false;
+      const error = {
+        error: { code: 'not_yours', message: 'that code is over, or was never one' },
+      };
+      response.writeHead(this.expired ? 401 : 200, kHeaders);
+      response.end(JSON.stringify(this.expired ? error : {}));
       return;
     }
     const known = this.answers.get(path) ?? standard(path);

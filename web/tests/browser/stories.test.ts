@@ -110,11 +110,29 @@ test('the daemon is killed and comes back', () =>
     assert.equal(await banner.count(), 0);
   }));
 
-test('a link that is over says where to have another', () =>
+test('a session that is over is opened again by a code', () =>
   visit(busy(), {}, async ({ page, daemon }) => {
     daemon.expired = true;
     daemon.drop();
-    await page.getByText('Run `berth dashboard` for a new one').waitFor();
+    await page.getByText('This session is over').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Pause 12' }).isDisabled(), true);
+    await page.getByRole('textbox', { name: 'Code' }).fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('That code is over').waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill(' K7QD-41MX ');
+    await page.keyboard.press('Enter');
+    await page.getByText('This session is over').waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('button', { name: 'Pause 12' }).isEnabled(), true);
+    assert.equal(page.url().includes('K7QD'), false);
+  }));
+
+test('a browser without a session is told how to have one', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    daemon.expired = true;
+    await page.reload();
+    await page.getByText('Open this page from a terminal').waitFor();
+    await page.getByText('Run `berth dashboard`').waitFor();
+    assert.equal(await page.locator('.leases').count(), 0);
   }));
 
 test('a change that was missed has the page ask for all again', () =>
