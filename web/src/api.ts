@@ -41,6 +41,17 @@ export function askHistory(
   return ask(`/v1/history?${query}`);
 }
 
+/** Of one lease on its devices, since `since`, in steps of `step` ms. */
+export function askLeaseHistory(lease: number, since: number, step: number): Promise<Answer<Past>> {
+  const query = new URLSearchParams({
+    of: 'lease',
+    lease: String(lease),
+    since: new Date(since).toISOString(),
+    step: `${Math.round(step / 1000)}s`,
+  });
+  return ask(`/v1/history?${query}`);
+}
+
 export function askSessions(since: number): Promise<Answer<Sessions>> {
   return ask(
     `/v1/history/sessions?${new URLSearchParams({ since: new Date(since).toISOString() })}`,

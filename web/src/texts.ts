@@ -537,12 +537,21 @@ export const drawer = {
   saves: 'Saves',
   messages: 'Messages',
   whyWaits: 'Why it waits',
+  memory: 'Memory since it was granted, GiB',
   events: 'Who did what',
   hidden: 'not shown to others',
   lastSave: 'Last save',
   never: 'none yet',
   notAsked: 'it cannot be asked to save itself',
 };
+
+export function leaseChartLabel(least: number, most: number, granted: number): string {
+  return `Memory since it was granted: between ${size(least)} and ${size(most)} of a budget of ${size(granted)}`;
+}
+
+export function budgetOf(granted: number): string {
+  return `budget ${gib(granted)}`;
+}
 
 /** Buttons that ask first end in an ellipsis. */
 export const verbs = {

@@ -9,6 +9,7 @@ import { numberOf, sessionOf, stateOf } from '../overview.ts';
 import * as texts from '../texts.ts';
 import { Unit } from './device.tsx';
 import { EventMark, Icon, SignMark } from './icons.tsx';
+import { LeaseChart } from './lease_chart.tsx';
 import { Reason } from './queue.tsx';
 import { hueClass, type Ui } from './ui.ts';
 
@@ -74,6 +75,7 @@ export function Drawer({ ui, lease, onClose, children }: Props) {
           </section>
         )}
         {lease.state !== 'waiting' && <Figures ui={ui} lease={lease} />}
+        {lease.state !== 'waiting' && <LeaseChart ui={ui} lease={lease} />}
         {lease.state !== 'waiting' && <Saves ui={ui} lease={lease} />}
         <Messages lease={lease} />
         <Program lease={lease} />
