@@ -2,18 +2,16 @@
 // Questions to the daemon, and what it is asked to do. An edge.
 import type { AlertTest, Audit, Error as DaemonError, Past, Sessions, Why } from './wire.ts';
 import type { Action } from './actions.ts';
+import { keyHeader } from './key.ts';
 
 export type Answer<T> = { ok: true; value: T } | { ok: false; message: string };
-
-// A page of another origin cannot send it without being asked about first.
-const kHeaders = { 'Berth-Page': '1' };
 
 async function ask<T>(path: string, init: RequestInit = {}): Promise<Answer<T>> {
   try {
     const answer = await fetch(path, {
       ...init,
       cache: 'no-store',
-      headers: { ...kHeaders, ...init.headers },
+      headers: { ...keyHeader(), ...init.headers },
     });
     const value: unknown = await answer.json();
     if (answer.ok) return { ok: true, value: value as T };
@@ -60,15 +58,6 @@ export function askSessions(since: number): Promise<Answer<Sessions>> {
 
 export function askEvents(since: number): Promise<Answer<Audit>> {
   return ask(`/v1/history/events?${new URLSearchParams({ since: new Date(since).toISOString() })}`);
-}
-
-/** Makes this browser one that may look, or act, as whoever ran `berth dashboard`. */
-export function openSession(code: string): Promise<Answer<unknown>> {
-  return ask('/v1/session', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ code }),
-  });
 }
 
 export function send(action: Action): Promise<Answer<unknown>> {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one stream of the daemon, shared among the tabs of a browser. An edge.
 import type { Change, News, Snapshot } from './live.ts';
+import { keyHeader } from './key.ts';
+import { SseParser } from './sse.ts';
 
 /** Where the page hears of the daemon. */
 const kStream = '/v1/live';
-const kSession = '/v1/session';
-const kEvents = ['snapshot', 'change', 'heartbeat', 'resync'] as const;
 
 /** Without a word for so long, the stream is opened anew. */
 const kSilenceMs = 40_000;
@@ -22,7 +22,7 @@ type Shared = { from: 'leader'; type: string; data: string } | { from: 'follower
 /** Opens the stream, or listens to the tab that has it. `current` is what this tab knows, for a tab
  *  that comes later. */
 export class Connection {
-  private source: EventSource | null = null;
+  private request: AbortController | null = null;
   private channel: BroadcastChannel | null = null;
   private watchdog = 0;
   private timer = 0;
@@ -65,18 +65,38 @@ export class Connection {
 
   private open(): void {
     clearTimeout(this.timer);
-    this.source?.close();
-    const source = new EventSource(kStream);
-    this.source = source;
-    for (const type of kEvents) {
-      source.addEventListener(type, (event) => {
-        const data = (event as MessageEvent<string>).data;
+    this.request?.abort();
+    const request = new AbortController();
+    this.request = request;
+    this.watch();
+    void this.read(request.signal)
+      .catch(() => 'lost' as const)
+      .then((end) => {
+        // One that was replaced by a newer one says nothing more.
+        if (this.request === request) this.fail(end);
+      });
+  }
+
+  // Not by EventSource: that cannot carry the key.
+  private async read(signal: AbortSignal): Promise<'lost' | 'expired'> {
+    const answer = await fetch(kStream, {
+      signal,
+      cache: 'no-store',
+      headers: { Accept: 'text/event-stream', ...keyHeader() },
+    });
+    if (answer.status === 401) return 'expired';
+    if (!answer.ok || !answer.body) return 'lost';
+    const parser = new SseParser();
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return 'lost';
+      for (const { type, data } of parser.take(value)) {
+        if (signal.aborted) return 'lost';
         this.channel?.postMessage({ from: 'leader', type, data } satisfies Shared);
         this.take(type, data);
-      });
+      }
     }
-    source.onerror = () => this.fail();
-    this.watch();
   }
 
   private hear(message: Shared): void {
@@ -127,19 +147,16 @@ export class Connection {
   private watch(): void {
     clearTimeout(this.watchdog);
     if (!this.leads) return;
-    this.watchdog = window.setTimeout(() => this.fail(), kSilenceMs);
+    this.watchdog = window.setTimeout(() => this.fail('lost'), kSilenceMs);
   }
 
   // A stream that is taken and closed at once counts as a failure too.
-  private fail(): void {
-    this.source?.close();
-    this.source = null;
+  private fail(end: 'lost' | 'expired'): void {
+    this.request?.abort();
+    this.request = null;
     clearTimeout(this.watchdog);
-    this.tell('lost');
-    void fetch(kSession, { headers: { 'Berth-Page': '1' } })
-      .then((answer) => answer.status === 401)
-      .catch(() => false)
-      .then((isOver) => (isOver ? this.tell('expired') : this.retry()));
+    this.tell(end);
+    if (end === 'lost') this.retry();
   }
 
   private retry(): void {

@@ -170,9 +170,7 @@ function App() {
       <Banner ui={{ ...ui, model: live.model }} retryAt={live.retryAt} onTry={live.tryNow} />
       <Head ui={ui} stopped={stopped !== null} page={page} />
       <main id="main" tabIndex={-1}>
-        {live.model.connection === 'expired' && (
-          <SignIn wasOpen={model.epoch !== ''} onOpened={live.tryNow} />
-        )}
+        {live.model.connection === 'expired' && <SignIn />}
         {model.epoch !== '' && page === 'history' && <HistoryPage ui={ui} />}
         {model.epoch !== '' && page === 'alerts' && <AlertsPage ui={ui} />}
         {model.epoch !== '' && page === 'overview' && (

@@ -93,7 +93,6 @@ export function lostText(since: number, shownOf: number, nextTry: number): strin
 }
 export const tryNow = 'Try now';
 export const signIn = {
-  title: 'Open this page from a terminal',
   over: 'This session is over',
   how: 'Run `berth dashboard` on this machine. It opens the page, and prints a code for a browser that it cannot open. A code is for one use, within 60 s.',
   code: 'Code',

@@ -3,19 +3,23 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { BrowserContextOptions } from 'playwright-core';
 import type { Change, Snapshot } from '../../src/live.ts';
 import { snapshot } from '../made.ts';
 
 const kPage = new URL('../../../build/web/page/', import.meta.url);
+const kCookie = 'berth=of-the-browser';
+const kKey = 'of-the-page';
 const kFiles: Record<string, [string, string]> = {
   '/': ['index.html', 'text/html; charset=utf-8'],
   '/app.js': ['app.js', 'text/javascript; charset=utf-8'],
   '/app.css': ['app.css', 'text/css; charset=utf-8'],
+  '/opened.js': ['opened.js', 'text/javascript; charset=utf-8'],
 };
 // As the daemon's own door has them.
 const kHeaders = {
   'Content-Security-Policy':
-    "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
@@ -31,7 +35,7 @@ export class FakeDaemon {
   readonly answers = new Map<string, unknown>();
   streamsOpened = 0;
   expired = false;
-  /** What opens a session, while it is over. */
+  /** What opens a session. */
   code = 'K7QD-41MX';
   down = false;
   private readonly streams = new Set<ServerResponse>();
@@ -44,6 +48,28 @@ export class FakeDaemon {
   async start(): Promise<string> {
     await new Promise<void>((ready) => this.server.listen(0, '127.0.0.1', ready));
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
+  }
+
+  /** The state of a browser that has a session at `url`. */
+  sessionAt(url: string): BrowserContextOptions['storageState'] {
+    const [name, value] = kCookie.split('=') as [string, string];
+    return {
+      cookies: [
+        {
+          name,
+          value,
+          domain: '127.0.0.1',
+          path: '/',
+          expires: -1,
+          httpOnly: true,
+          secure: false,
+          sameSite: 'Strict',
+        },
+      ],
+      origins: [
+        { origin: new URL(url).origin, localStorage: [{ name: 'berth-key', value: kKey }] },
+      ],
+    };
   }
 
   async stop(): Promise<void> {
@@ -98,9 +124,13 @@ export class FakeDaemon {
     }
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
     const file = kFiles[path];
-    if (file) {
-      response.writeHead(200, { ...kHeaders, 'Content-Type': file[1] });
-      response.end(readFileSync(new URL(file[0], kPage)));
+    if (path === '/open') {
+      await this.open(request, response);
+    } else if (file) {
+      this.serveFile(file, request, response);
+    } else if (this.expired || request.headers['berth-key'] !== kKey) {
+      const error = { code: 'not_yours', message: 'this session is over' };
+      response.writeHead(401, kHeaders).end(JSON.stringify({ error }));
     } else if (path === '/v1/live') {
       this.stream(request, response);
     } else {
@@ -108,11 +138,49 @@ export class FakeDaemon {
     }
   }
 
-  private stream(request: IncomingMessage, response: ServerResponse): void {
-    if (this.expired) {
-      response.writeHead(401, kHeaders).end();
+  private serveFile(
+    [name, type]: [string, string],
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    if (this.expired || request.headers.cookie !== kCookie) {
+      this.signIn(response, '');
       return;
     }
+    response.writeHead(200, { ...kHeaders, 'Content-Type': type });
+    response.end(readFileSync(new URL(name, kPage)));
+  }
+
+  private signIn(response: ServerResponse, message: string): void {
+    const page = readFileSync(new URL('sign_in.html', kPage), 'utf8');
+    response.writeHead(401, {
+      ...kHeaders,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy':
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    });
+    response.end(page.replace('{{message}}', message));
+  }
+
+  // A code is for one use.
+  private async open(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const code = new URLSearchParams(await textOf(request)).get('code')?.trim();
+    if (code !== this.code) {
+      this.signIn(response, '<p role="alert">That code is over, or was never one.</p>');
+      return;
+    }
+    this.code = '';
+    this.expired = false;
+    response.writeHead(200, {
+      ...kHeaders,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Set-Cookie': `${kCookie}; HttpOnly; SameSite=Strict; Path=/`,
+    });
+    const page = readFileSync(new URL('opened.html', kPage), 'utf8');
+    response.end(page.replace('{{key}}', kKey));
+  }
+
+  private stream(request: IncomingMessage, response: ServerResponse): void {
     ++this.streamsOpened;
     response.writeHead(200, { ...kHeaders, 'Content-Type': 'text/event-stream' });
     response.write(event('snapshot', this.state));
@@ -128,15 +196,6 @@ export class FakeDaemon {
     const body = await textOf(request);
     if (request.method === 'POST') {
       this.sent.push({ method: 'POST', path, body: JSON.parse(body) });
-    }
-    if (path === '/v1/session') {
-      if (request.method === 'POST' && JSON.parse(body).code === this.code) this.expired = false;
-      const error = {
-        error: { code: 'not_yours', message: 'that code is over, or was never one' },
-      };
-      response.writeHead(this.expired ? 401 : 200, kHeaders);
-      response.end(JSON.stringify(this.expired ? error : {}));
-      return;
     }
     const known = this.answers.get(path) ?? standard(path);
     const value = typeof known === 'function' ? known() : known;

@@ -103,36 +103,53 @@ test('the daemon is killed and comes back', () =>
     assert.match((await banner.textContent()) ?? '', /What you see is from 14:02:31\./);
     assert.equal(await page.getByRole('button', { name: 'Pause 12' }).isDisabled(), true);
     assert.equal(await page.title(), 'Berth — not connected');
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await banner.waitFor();
     daemon.down = false;
     daemon.state = { ...daemon.state, sequence: 50, leases: [], queue: [] };
-    await page.getByRole('button', { name: 'Try now' }).click();
     await page.locator('.empty').waitFor();
     assert.equal(await banner.count(), 0);
   }));
 
-test('a session that is over is opened again by a code', () =>
+test('a session that is over is opened again by a code, which is for one use', () =>
   visit(busy(), {}, async ({ page, daemon }) => {
     daemon.expired = true;
     daemon.drop();
     await page.getByText('This session is over').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Pause 12' }).isDisabled(), true);
+    const code = daemon.code;
     await page.getByRole('textbox', { name: 'Code' }).fill('wrong');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('That code is over').waitFor();
-    await page.getByRole('textbox', { name: 'Code' }).fill(' K7QD-41MX ');
+    await page.getByRole('textbox', { name: 'Code' }).fill(` ${code} `);
     await page.keyboard.press('Enter');
-    await page.getByText('This session is over').waitFor({ state: 'detached' });
-    assert.equal(await page.getByRole('button', { name: 'Pause 12' }).isEnabled(), true);
-    assert.equal(page.url().includes('K7QD'), false);
-  }));
-
-test('a browser without a session is told how to have one', () =>
-  visit(busy(), {}, async ({ page, daemon }) => {
+    await page.locator('tr[data-lease="12"]').waitFor();
+    assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, '/');
     daemon.expired = true;
     await page.reload();
+    await page.getByRole('textbox', { name: 'Code' }).fill(code);
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('That code is over').waitFor();
+  }));
+
+test('a browser without a session sees nothing but how to have one', () =>
+  visit(busy(), { storageState: { cookies: [], origins: [] } }, async ({ page, daemon }) => {
     await page.getByText('Open this page from a terminal').waitFor();
-    await page.getByText('Run `berth dashboard`').waitFor();
+    for (const path of ['/', '/app.js', '/app.css', '/v1/live', '/v1/history']) {
+      const answer = await page.request.get(new URL(path, page.url()).href);
+      assert.equal(answer.status(), 401, path);
+    }
+    assert.equal(daemon.streamsOpened, 0);
+  }));
+
+test('a cookie that another server was sent opens no more than the page', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    await page.evaluate(() => localStorage.removeItem('berth-key'));
+    const opened = daemon.streamsOpened;
+    await page.reload();
+    await page.getByText('This session is over').waitFor();
     assert.equal(await page.locator('.leases').count(), 0);
+    assert.equal(daemon.streamsOpened, opened);
   }));
 
 test('a change that was missed has the page ask for all again', () =>

@@ -206,6 +206,7 @@ export async function visit(
     viewport: { width: 1440, height: 900 },
     reducedMotion: 'reduce',
     timezoneId: 'UTC',
+    storageState: daemon.sessionAt(url) as NonNullable<BrowserContextOptions['storageState']>,
     ...options,
   });
   const page = await context.newPage();
