@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chromium, type Browser } from 'playwright-core';
 import { FakeDaemon } from '../tests/browser/daemon.ts';
-import { device, kGiB, kNow, lease, part, snapshot } from '../tests/made.ts';
+import { device, kGiB, kNow, lease, part, state } from '../tests/made.ts';
 import { kRanges } from '../src/series.ts';
 
 const kRuns = 9;
@@ -27,7 +27,7 @@ function full() {
       leases: leases.filter((_, i) => i % kDevices === index).map((one) => one.id),
     }),
   );
-  return snapshot({ devices, leases });
+  return state({ devices, leases });
 }
 
 // Each lease of the first device has a point in each step of 30 days.

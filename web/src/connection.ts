@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one stream of the daemon, shared among the tabs of a browser. An edge.
-import type { Change, News, Snapshot } from './live.ts';
+import type { News } from './live.ts';
+import type { LiveChange, LiveSnapshot } from './wire.ts';
 import { keyHeader } from './key.ts';
 import { SseParser } from './sse.ts';
 
@@ -30,9 +31,9 @@ export class Connection {
   private leads = false;
 
   private readonly listener: Listener;
-  private readonly current: () => Snapshot | null;
+  private readonly current: () => LiveSnapshot | null;
 
-  constructor(listener: Listener, current: () => Snapshot | null) {
+  constructor(listener: Listener, current: () => LiveSnapshot | null) {
     this.listener = listener;
     this.current = current;
   }
@@ -54,7 +55,7 @@ export class Connection {
     });
   }
 
-  /** The stream from its beginning: what is known does not follow on what was heard. */
+  /** The stream from its beginning: what was heard does not follow on what is known. */
   restart(): void {
     if (!this.leads) {
       this.channel?.postMessage({ from: 'follower' } satisfies Shared);
@@ -116,10 +117,10 @@ export class Connection {
     switch (type) {
       case 'snapshot':
         this.failures = 0;
-        this.listener.news({ kind: 'snapshot', at, snapshot: JSON.parse(data) as Snapshot });
+        this.listener.news({ kind: 'snapshot', at, snapshot: JSON.parse(data) as LiveSnapshot });
         break;
       case 'change':
-        this.listener.news({ kind: 'change', at, change: JSON.parse(data) as Change });
+        this.listener.news({ kind: 'change', at, change: JSON.parse(data) as LiveChange });
         break;
       case 'heartbeat':
         this.listener.news({

@@ -1,45 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page knows: the daemon's snapshot, and what changed since. Pure: step(model, news).
-import type { AlertRule, AuditEntry, Device, Lease, Why } from './wire.ts';
+import type {
+  AlertRule,
+  AuditEntry,
+  Device,
+  Lease,
+  LiveChange,
+  LiveSnapshot,
+  LiveViewer,
+  Why,
+} from './wire.ts';
 import { timeOf } from './format.ts';
 import { assignHues, type Hues } from './hues.ts';
-
-/** Who looks, and what they may do. */
-export type Viewer = {
-  user: string;
-  user_id: number;
-  may_act: boolean;
-  admin: boolean;
-};
-
-/** The first message of each stream. */
-export type Snapshot = {
-  epoch: string;
-  sequence: number;
-  time: string;
-  host: string | null;
-  viewer: Viewer;
-  simulated: boolean;
-  trouble: string | null;
-  devices: Device[];
-  leases: Lease[];
-  queue: number[];
-  alerts: AlertRule[];
-  events: AuditEntry[];
-};
-
-/** What is different since the message before; what is absent is as it was. */
-export type Change = {
-  sequence: number;
-  time: string;
-  trouble?: string | null;
-  devices?: Device[];
-  leases?: Lease[];
-  gone?: number[];
-  queue?: number[];
-  alerts?: AlertRule[];
-  events?: AuditEntry[];
-};
 
 export type Connection = 'connecting' | 'live' | 'lost' | 'expired';
 
@@ -54,7 +26,7 @@ export type Model = {
   /** What the clock of the browser showed then. */
   received: number;
   host: string | null;
-  viewer: Viewer | null;
+  viewer: LiveViewer | null;
   simulated: boolean;
   trouble: string | null;
   devices: readonly Device[];
@@ -73,8 +45,8 @@ export type Model = {
 };
 
 export type News =
-  | { kind: 'snapshot'; at: number; snapshot: Snapshot }
-  | { kind: 'change'; at: number; change: Change }
+  | { kind: 'snapshot'; at: number; snapshot: LiveSnapshot }
+  | { kind: 'change'; at: number; change: LiveChange }
   | { kind: 'reasons'; reasons: readonly Why[] }
   | { kind: 'heartbeat'; at: number; time: string }
   | { kind: 'lost'; at: number }
@@ -136,33 +108,60 @@ export function timeNow(model: Model, now: number): number {
   return model.time + Math.max(0, now - model.received);
 }
 
-function afterSnapshot(model: Model, snapshot: Snapshot, at: number): Model {
-  const leases = new Map(snapshot.leases.map((lease) => [lease.id, lease]));
-  // Numbers of another state directory say nothing of these leases.
+function afterSnapshot(model: Model, snapshot: LiveSnapshot, at: number): Model {
+  const { status } = snapshot;
+  const leases = new Map([...status.leases, ...status.queue].map((lease) => [lease.id, lease]));
+  // Numbers of another run of the daemon say nothing of these messages.
   const same = model.epoch === snapshot.epoch;
+  const ended = same ? model.ended : [];
   return {
     connection: 'live',
     connectionSince: model.connection === 'live' ? model.connectionSince : at,
     epoch: snapshot.epoch,
     sequence: snapshot.sequence,
-    time: timeOf(snapshot.time) ?? model.time,
+    time: timeOf(status.time) ?? model.time,
     received: at,
     host: snapshot.host,
     viewer: snapshot.viewer,
-    simulated: snapshot.simulated,
-    trouble: snapshot.trouble,
-    devices: snapshot.devices,
+    simulated: status.simulated,
+    trouble: status.trouble,
+    devices: status.devices,
     leases,
-    queue: snapshot.queue,
-    ended: same ? model.ended : [],
-    alerts: snapshot.alerts,
+    queue: status.queue.map((lease) => lease.id),
+    ended,
+    alerts: snapshot.alerts.items,
     events: snapshot.events.slice(0, kEventsKept),
-    hues: assignHues(same ? model.hues : new Map(), leases, same ? model.ended : []),
+    hues: assignHues(same ? model.hues : new Map(), leases, ended),
     reasons: same ? model.reasons : new Map(),
   };
 }
 
-function afterChange(model: Model, change: Change, at: number): Model {
+/** What is known as a snapshot, for a page that comes later; null while it may be old. */
+export function snapshotOf(model: Model): LiveSnapshot | null {
+  if (model.viewer === null || model.connection !== 'live') return null;
+  const time = new Date(model.time).toISOString();
+  const waits = new Set(model.queue);
+  return {
+    schema: 'berth/live/v1',
+    epoch: model.epoch,
+    sequence: model.sequence,
+    host: model.host,
+    viewer: model.viewer,
+    status: {
+      schema: 'berth/status/v1',
+      time,
+      simulated: model.simulated,
+      trouble: model.trouble,
+      devices: [...model.devices],
+      leases: [...model.leases.values()].filter((lease) => !waits.has(lease.id)),
+      queue: model.queue.flatMap((id) => model.leases.get(id) ?? []),
+    },
+    alerts: { schema: 'berth/alerts/v1', time, items: [...model.alerts] },
+    events: [...model.events],
+  };
+}
+
+function afterChange(model: Model, change: LiveChange, at: number): Model {
   const changed = change.leases ?? [];
   const gone = change.gone ?? [];
   let leases = model.leases;
@@ -186,12 +185,12 @@ function afterChange(model: Model, change: Change, at: number): Model {
     sequence: change.sequence,
     time: timeOf(change.time) ?? model.time,
     received: at,
-    trouble: change.trouble === undefined ? model.trouble : change.trouble,
+    trouble: change.trouble === undefined ? model.trouble : change.trouble || null,
     devices: change.devices ? merged(model.devices, change.devices) : model.devices,
     leases,
     queue: change.queue ?? model.queue,
     ended,
-    alerts: change.alerts ?? model.alerts,
+    alerts: change.alerts?.items ?? model.alerts,
     events: change.events
       ? [...change.events, ...model.events].slice(0, kEventsKept)
       : model.events,

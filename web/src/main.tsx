@@ -6,7 +6,7 @@ import { actionOf, type Action } from './actions.ts';
 import { send } from './api.ts';
 import { Connection } from './connection.ts';
 import { useKeys } from './keys.ts';
-import { emptyModel, step, timeNow, type Model, type News, type Snapshot } from './live.ts';
+import { emptyModel, snapshotOf, step, timeNow, type Model, type News } from './live.ts';
 import { requestsOf, totalsOf } from './overview.ts';
 import { kRanges, type Range } from './series.ts';
 import * as texts from './texts.ts';
@@ -49,25 +49,6 @@ function useModel(): Live {
   );
   useEffect(() => connection.start(), [connection]);
   return { model, retryAt, take, tryNow: () => connection.tryNow() };
-}
-
-// For a tab that comes later.
-function snapshotOf(model: Model): Snapshot | null {
-  if (model.viewer === null || model.connection !== 'live') return null;
-  return {
-    epoch: model.epoch,
-    sequence: model.sequence,
-    time: new Date(model.time).toISOString(),
-    host: model.host,
-    viewer: model.viewer,
-    simulated: model.simulated,
-    trouble: model.trouble,
-    devices: [...model.devices],
-    leases: [...model.leases.values()],
-    queue: [...model.queue],
-    alerts: [...model.alerts],
-    events: [...model.events],
-  };
 }
 
 function usePage(): PageName {

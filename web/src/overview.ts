@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows of what it knows: figures that add up, rows and their order. Pure.
-import type { Device, Lease, LeaseDevice } from './wire.ts';
-import type { Model, Viewer } from './live.ts';
+import type { Device, Lease, LeaseDevice, LiveViewer } from './wire.ts';
+import type { Model } from './live.ts';
 import { timeOf } from './format.ts';
 
 export type Totals = {
@@ -208,12 +208,12 @@ export function numberOf(lease: Lease): string {
   return lease.member ? `${lease.member.set}.${lease.member.number}` : String(lease.id);
 }
 
-export function isMine(lease: Lease, viewer: Viewer | null): boolean {
+export function isMine(lease: Lease, viewer: LiveViewer | null): boolean {
   return viewer !== null && lease.user_id === viewer.user_id;
 }
 
 /** Whether the viewer may pause it, end it and so on. */
-export function mayChange(lease: Lease, viewer: Viewer | null): boolean {
+export function mayChange(lease: Lease, viewer: LiveViewer | null): boolean {
   return viewer !== null && viewer.may_act && (viewer.admin || isMine(lease, viewer));
 }
 

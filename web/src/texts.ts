@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All English of the page. Pure functions of figures; names and words of others are shown as text.
-import type { Device, Lease, Remedy, Why } from './wire.ts';
-import type { Connection, Viewer } from './live.ts';
+import type { Device, Lease, LiveViewer, Remedy, Why } from './wire.ts';
+import type { Connection } from './live.ts';
 import { numberOf, sessionOf, type State, type Totals } from './overview.ts';
 import {
   clock,
@@ -100,7 +100,7 @@ export const signIn = {
 };
 export const readOnly = 'You may look. To act, open the link that `berth dashboard` prints.';
 
-export function mayDo(viewer: Viewer): string {
+export function mayDo(viewer: LiveViewer): string {
   if (!viewer.may_act) return 'may look';
   return viewer.admin ? 'can act on all leases' : 'can act on own leases';
 }

@@ -744,3 +744,33 @@ export type Edit = {
   command?: string | null;
 };
 
+export type LiveViewer = {
+  user: string | null;
+  user_id: number;
+  may_act: boolean;
+  admin: boolean;
+};
+
+export type LiveSnapshot = {
+  schema: "berth/live/v1";
+  epoch: string;
+  sequence: number;
+  host: string | null;
+  viewer: LiveViewer;
+  status: Status;
+  alerts: AlertList;
+  events: (AuditEntry)[];
+};
+
+export type LiveChange = {
+  sequence: number;
+  time: string;
+  trouble?: string;
+  devices?: (Device)[];
+  leases?: (Lease)[];
+  gone?: (number)[];
+  queue?: (number)[];
+  alerts?: AlertList;
+  events?: (AuditEntry)[];
+};
+

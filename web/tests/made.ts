@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of a daemon, as tests want them.
-import { emptyModel, step, type Model, type Snapshot } from '../src/live.ts';
-import type { Device, Lease, LeaseDevice, Why } from '../src/wire.ts';
+import { emptyModel, step, type Model } from '../src/live.ts';
+import type {
+  AlertRule,
+  AuditEntry,
+  Device,
+  Lease,
+  LeaseDevice,
+  LiveSnapshot,
+  LiveViewer,
+  Why,
+} from '../src/wire.ts';
 
 export const kGiB = 1024 ** 3;
 export const kNow = Date.parse('2026-03-01T14:02:31.000Z');
@@ -175,14 +184,27 @@ export function why(id: number, fields: Partial<Why> = {}): Why {
   };
 }
 
-export function snapshot(fields: Partial<Snapshot> = {}): Snapshot {
+/** What there is, before it is written as a daemon does. */
+export type State = {
+  epoch: string;
+  sequence: number;
+  time: string;
+  viewer: LiveViewer;
+  trouble: string | null;
+  devices: Device[];
+  /** Those that wait, too. */
+  leases: Lease[];
+  queue: number[];
+  alerts: AlertRule[];
+  events: AuditEntry[];
+};
+
+export function state(fields: Partial<State> = {}): State {
   return {
     epoch: 'e1',
     sequence: 1,
     time: new Date(kNow).toISOString(),
-    host: 'workbench',
     viewer: { user: 'ana', user_id: 1000, may_act: true, admin: false },
-    simulated: true,
     trouble: null,
     devices: [device(0)],
     leases: [],
@@ -193,8 +215,31 @@ export function snapshot(fields: Partial<Snapshot> = {}): Snapshot {
   };
 }
 
+export function snapshot(fields: Partial<State> = {}): LiveSnapshot {
+  const all = state(fields);
+  const { time } = all;
+  return {
+    schema: 'berth/live/v1',
+    epoch: all.epoch,
+    sequence: all.sequence,
+    host: 'workbench',
+    viewer: all.viewer,
+    status: {
+      schema: 'berth/status/v1',
+      time,
+      simulated: true,
+      trouble: all.trouble,
+      devices: all.devices,
+      leases: all.leases.filter((lease) => lease.state !== 'waiting'),
+      queue: all.queue.flatMap((id) => all.leases.filter((lease) => lease.id === id)),
+    },
+    alerts: { schema: 'berth/alerts/v1', time, items: all.alerts },
+    events: all.events,
+  };
+}
+
 /** What a page knows after that snapshot. */
-export function model(fields: Partial<Snapshot> = {}): Model {
+export function model(fields: Partial<State> = {}): Model {
   return after(emptyModel(kNow), { kind: 'snapshot', at: kNow, snapshot: snapshot(fields) });
 }
 

@@ -158,6 +158,7 @@ test('a set counts its members', () => {
       lease(10, { member: { set: 9, number: 4 }, devices: [part(0, 1, 1)] }),
       waiting(11, { member: { set: 9, number: 5 } }),
     ],
+    queue: [9, 11],
   });
   const [row] = overview.setsOf(now);
   assert.deepEqual([row?.ok, row?.failed, row?.running, row?.waiting], [2, 1, 1, 4]);

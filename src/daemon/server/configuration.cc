@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "config/load.h"
 #include "os/files.h"
+#include "os/host.h"
 #include "os/users.h"
 
 namespace berth::server {
@@ -116,6 +117,7 @@ ServiceSettings service_settings(const config::Config& config, const os::Paths& 
           .streams_per_user = config.limits.event_streams,
           .pace = {.per_second = config.limits.requests_per_second,
                    .at_once = config.limits.requests_at_once},
+          .host = os::host_name(),
           .default_vram = default_vram(config),
           .environment = {
               .devices_by_uuid = config.policy.visible_devices == config::VisibleDevices::kUuid,

@@ -223,18 +223,19 @@ void Daemon::Impl::make_world() {
       paths.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); },
       [this](Process process) { return processes->is_alive(process); });
   closes = watch_ledgers(io, *files, [this] { engine->want_probe(clock.now()); });
-  world = std::make_unique<RealWorld>(
-      RealWorld::Parts{.journal = *journal,
-                       .processes = *processes,
-                       .probe = *probe,
-                       .files = *files,
-                       .claims = *claims,
-                       .history = *history,
-                       .alerts = *alerts,
-                       .mover = *mover,
-                       .leases_directory = os::leases_directory(paths.socket),
-                       .user_names = user_names,
-                       .log = log});
+  world = std::make_unique<RealWorld>(RealWorld::Parts{
+      .journal = *journal,
+      .processes = *processes,
+      .probe = *probe,
+      .files = *files,
+      .claims = *claims,
+      .history = *history,
+      .alerts = *alerts,
+      .mover = *mover,
+      .happened = [this](const AuditEntry& entry) { service->live().happened(entry); },
+      .leases_directory = os::leases_directory(paths.socket),
+      .user_names = user_names,
+      .log = log});
 }
 
 void Daemon::Impl::begin(const store::Recovered& recovered) {

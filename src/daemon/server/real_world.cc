@@ -35,6 +35,7 @@ void RealWorld::did(const AuditEntry& entry) {
   AuditEntry kept = entry;
   kept.reason = reason_of(entry, name_of);
   parts_.history.did(kept);
+  parts_.happened(kept);
 }
 
 void RealWorld::ask_probe() {

@@ -3,6 +3,7 @@
 // The event loop's thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ class RealWorld final : public World {
     HistoryRecorder& history;
     AlertService& alerts;
     MoverRunner& mover;
+    std::function<void(const AuditEntry&)> happened;  // With its reason in words.
     std::string leases_directory;
     const std::map<UserId, std::string>& user_names;
     Log& log;

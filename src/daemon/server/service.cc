@@ -2,7 +2,6 @@
 #include "server/service.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -13,7 +12,6 @@
 #include "server/past_question.h"
 #include "wire/alerts.h"
 #include "wire/answers.h"
-#include "wire/audit.h"
 #include "wire/request.h"
 #include "wire/sse.h"
 
@@ -24,6 +22,11 @@ using wire::ApiError;
 using wire::error_of;
 using wire::Route;
 
+wire::AlertList alerts_at(const AlertService* alerts, core::Now at) {
+  if (alerts == nullptr) return {.time = at.wall, .items = {}};
+  return alerts->list(at);
+}
+
 }  // namespace
 
 Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock, Asked asked)
@@ -32,11 +35,17 @@ Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock, A
       clock_(clock),
       history_(asked.history),
       alerts_(asked.alerts),
-      syncs_(asked.syncs) {}
+      syncs_(asked.syncs),
+      live_(to_text(os::random_handle()), settings_.host) {}
 
 void Service::connect(Engine& engine, http::Transport& transport) {
   engine_ = &engine;
   transport_ = &transport;
+  live_.connect({.transport = transport,
+                 .coordinator = engine.coordinator(),
+                 .alerts = [this](core::Now at) { return alerts_at(alerts_, at); },
+                 .names = host_.names(),
+                 .simulated = settings_.hello.simulated});
 }
 
 // Connections.
@@ -58,6 +67,7 @@ void Service::closed(ConnectionId connection) {
   if (found == clients_.end()) return;
   stream_over(found->second);
   followers_.erase(connection);
+  live_.close(connection);
   clients_.erase(found);
   engine_->on_disconnect(now(), connection);
 }
@@ -87,7 +97,8 @@ void Service::go_on(ConnectionId connection, Client& client, const wire::RouteMa
 bool Service::waits_for_figures(ConnectionId connection, const wire::RouteMatch& route,
                                 http::Request& request) {
   const bool needs = route.route == Route::kStatus || route.route == Route::kDevices ||
-                     route.route == Route::kFit || route.route == Route::kSubmit;
+                     route.route == Route::kLive || route.route == Route::kFit ||
+                     route.route == Route::kSubmit;
   if (!needs) return false;
   const core::Now at = now();
   if (waiting_.empty() && (figures_late_ || !engine_->figures_are_old(at))) return false;
@@ -112,6 +123,7 @@ void Service::release_waiting() {
 }
 
 void Service::on_timer() {
+  live_.on_timer(now());
   if (clock_.now() < waiting_until_) return;
   figures_late_ = true;
   release_waiting();
@@ -200,6 +212,9 @@ std::optional<ApiError> Service::dispatch(ConnectionId connection, Client& clien
       transport_->stream(connection, wire::kSseComment);
       engine_->follow_all(connection);
       return std::nullopt;
+    case Route::kLive:
+      open_live(connection, client);
+      return std::nullopt;
     default:
       break;
   }
@@ -232,8 +247,7 @@ std::optional<std::string> Service::overview(const Client& client, const wire::R
       return devices_json(coordinator, at, simulated, viewer(client));
     case Route::kAlerts:
       engine_->want_fresh_sample(at);
-      return wire::encode_alerts(alerts_ == nullptr ? wire::AlertList{.time = at.wall, .items = {}}
-                                                    : alerts_->list(at));
+      return wire::encode_alerts(alerts_at(alerts_, at));
     case Route::kQueue:
       return queue_json(coordinator, at, viewer(client));
     case Route::kLeases:
@@ -401,27 +415,7 @@ void Service::item(ConnectionId connection, const Item& item) {
   wire::SseEvent event;
   event.event = std::string(item.event);
   if (item.number != 0) event.id = std::to_string(item.number);
-  event.data = std::visit(
-      [&](const auto& body) {
-        using T = std::decay_t<decltype(body)>;
-        if constexpr (std::is_same_v<T, LeaseView>) {
-          return wire::encode_lease(
-              body, to, {.refusal = item.refusal.empty() ? nullptr : &item.refusal.front()});
-        } else if constexpr (std::is_same_v<T, WhyView>) {
-          return wire::encode_why(body, to.names);
-        } else if constexpr (std::is_same_v<T, UnmanagedNews>) {
-          return wire::encode_unmanaged(body, to.names);
-        } else if constexpr (std::is_same_v<T, Alert>) {
-          return wire::encode_alert(body);
-        } else if constexpr (std::is_same_v<T, AuditEntry>) {
-          return wire::encode_audit_entry(body, to.names);
-        } else if constexpr (std::is_same_v<T, DeviceView>) {
-          return wire::encode_device(body, settings_.hello.simulated, to.names);
-        } else {
-          return wire::encode_fit(body, to.names);
-        }
-      },
-      item.body);
+  event.data = item_json(item, settings_.hello.simulated, to);
   transport_->stream(connection, wire::encode_event(event));
   if (!item.last) return;
   stream_over(found->second);
@@ -430,6 +424,17 @@ void Service::item(ConnectionId connection, const Item& item) {
 
 bool Service::takes_news(ConnectionId connection) const {
   return transport_->drained(connection);
+}
+
+void Service::open_live(ConnectionId connection, Client& client) {
+  count_stream(client);
+  engine_->want_fresh_sample(now());
+  const wire::Viewer to = viewer(client);
+  const LiveAudience audience{.user = to.user,
+                              .admin = client.caller.admin,
+                              .may_act = true,
+                              .sees_all_commands = to.sees_all_commands};
+  live_.open(connection, audience, now());
 }
 
 void Service::keep_streams_alive() {

@@ -4,6 +4,7 @@
 // it is given. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,6 +22,7 @@
 #include "server/alert_service.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
+#include "server/live_streams.h"
 #include "server/pace.h"
 #include "server/ports.h"
 #include "server/sync_queue.h"
@@ -60,6 +62,7 @@ struct ServiceSettings {
   bool show_all_commands = true;
   std::size_t streams_per_user = 64;  // Of events; a waiting request is bounded as such.
   PaceLimits pace;                    // Of requests for leases, of each user.
+  std::string host = {};              // The machine's name.
   DefaultVram default_vram;
   EnvironmentFacts environment;
 };
@@ -95,8 +98,10 @@ class Service final : public http::Handler, public Outbox {
   /// To be called after each Engine::sampled() and probe_failed(), and at next_wake(): requests
   /// that waited for figures go on.
   void figures_came();
-  Instant next_wake() const { return waiting_until_; }
+  Instant next_wake() const { return std::min(waiting_until_, live_.next_tell()); }
   void on_timer();
+
+  LiveStreams& live() { return live_; }
 
   /// A comment into each stream of all news, so that proxies and readers see it alive.
   void keep_streams_alive();
@@ -131,6 +136,7 @@ class Service final : public http::Handler, public Outbox {
     std::string body;
   };
 
+  void open_live(ConnectionId connection, Client& client);
   bool waits_for_figures(ConnectionId connection, const wire::RouteMatch& route,
                          http::Request& request);
   void release_waiting();
@@ -182,7 +188,8 @@ class Service final : public http::Handler, public Outbox {
   std::size_t event_streams_ = 0;
   bool answered_ = false;             // A client, at some time.
   std::set<ConnectionId> followers_;  // Of all news.
-  std::vector<Waiting> waiting_;      // For figures; at most one for each connection.
+  LiveStreams live_;
+  std::vector<Waiting> waiting_;  // For figures; at most one for each connection.
   Instant waiting_until_ = Instant::never();
   bool figures_late_ = false;  // They were waited for once, and have not come since.
 };

@@ -44,11 +44,12 @@ class Sent final : public http::Transport {
     streams[connection] += text;
   }
   void end_stream(ConnectionId connection) override { streams[connection] += "<end>"; }
-  bool drained(ConnectionId /*connection*/) const override { return true; }
+  bool drained(ConnectionId connection) const override { return !full.contains(connection); }
 
   ConnectionId last_connection;
   http::Answer last;
   std::map<ConnectionId, std::string> streams;
+  std::set<ConnectionId> full;  // Do not read.
 };
 
 class FakeHost final : public Host {
@@ -84,6 +85,7 @@ class ServiceTest : public ::testing::Test {
                   .own_user = kAna,
                   .show_all_commands = false,
                   .streams_per_user = 2,
+                  .host = "workbench",
                   .environment = {.socket = "/run/berthd.sock"}},
                  host_, clock_, {.syncs = &syncs_}),
         world_(trace_),

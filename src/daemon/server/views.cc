@@ -5,11 +5,14 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/checked.h"
-#include "wire/answers.h"
+#include "wire/alerts.h"
+#include "wire/audit.h"
 
 namespace berth::server {
 namespace {
@@ -44,16 +47,20 @@ std::vector<DeviceView> devices_for(UserId user, const core::Coordinator& coordi
 
 }  // namespace
 
+wire::StatusAnswer status_answer(const core::Coordinator& coordinator, core::Now now,
+                                 bool simulated, UserId user) {
+  Split both = split(coordinator, now);
+  return {.time = now.wall,
+          .simulated = simulated,
+          .trouble = coordinator.trouble(),
+          .devices = devices_for(user, coordinator, now),
+          .leases = std::move(both.leases),
+          .queue = std::move(both.queue)};
+}
+
 std::string status_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
                         const wire::Viewer& viewer) {
-  Split both = split(coordinator, now);
-  return wire::encode_status({.time = now.wall,
-                              .simulated = simulated,
-                              .trouble = coordinator.trouble(),
-                              .devices = devices_for(viewer.user, coordinator, now),
-                              .leases = std::move(both.leases),
-                              .queue = std::move(both.queue)},
-                             viewer);
+  return wire::encode_status(status_answer(coordinator, now, simulated, viewer.user), viewer);
 }
 
 std::string devices_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
@@ -87,6 +94,30 @@ std::string leases_json(const core::Coordinator& coordinator, core::Now now, Whi
     next = items.front().id;
   }
   return wire::encode_leases({now.wall, std::move(items), next}, viewer);
+}
+
+std::string item_json(const Item& item, bool simulated, const wire::Viewer& viewer) {
+  return std::visit(
+      [&](const auto& body) {
+        using T = std::decay_t<decltype(body)>;
+        if constexpr (std::is_same_v<T, LeaseView>) {
+          return wire::encode_lease(
+              body, viewer, {.refusal = item.refusal.empty() ? nullptr : &item.refusal.front()});
+        } else if constexpr (std::is_same_v<T, WhyView>) {
+          return wire::encode_why(body, viewer.names);
+        } else if constexpr (std::is_same_v<T, UnmanagedNews>) {
+          return wire::encode_unmanaged(body, viewer.names);
+        } else if constexpr (std::is_same_v<T, Alert>) {
+          return wire::encode_alert(body);
+        } else if constexpr (std::is_same_v<T, AuditEntry>) {
+          return wire::encode_audit_entry(body, viewer.names);
+        } else if constexpr (std::is_same_v<T, DeviceView>) {
+          return wire::encode_device(body, simulated, viewer.names);
+        } else {
+          return wire::encode_fit(body, viewer.names);
+        }
+      },
+      item.body);
 }
 
 wire::Environment command_environment(const LeaseView& lease, const EnvironmentFacts& facts) {

@@ -9,10 +9,15 @@
 #include "core/coordinator.h"
 #include "core/event.h"
 #include "model/lease.h"
+#include "server/ports.h"
+#include "wire/answers.h"
 #include "wire/lease.h"
 
 namespace berth::server {
 
+/// Devices, live leases and the queue at one moment, with what a context costs that user.
+wire::StatusAnswer status_answer(const core::Coordinator& coordinator, core::Now now,
+                                 bool simulated, UserId user);
 std::string status_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
                         const wire::Viewer& viewer);
 std::string devices_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
@@ -26,6 +31,9 @@ struct Which {
 };
 std::string leases_json(const core::Coordinator& coordinator, core::Now now, Which which,
                         const wire::Viewer& viewer);
+
+/// What an event of a stream says.
+std::string item_json(const Item& item, bool simulated, const wire::Viewer& viewer);
 
 /// What the command of a lease is told: docs/protocol.md lists the variables.
 struct EnvironmentFacts {

@@ -64,6 +64,7 @@ enum class Route : std::uint8_t {
   kRefuse,
   kFit,
   kEvents,
+  kLive,
   kHistory,
   kSessions,
   kAudit,
@@ -277,6 +278,13 @@ inline constexpr std::array kRoutes = {
             "and `astray`, the data of each a Lease; `unmanaged_seen` and `unmanaged_gone`, the "
             "data of each an UnmanagedNews; "
             "`device_pressure`, a Device; `alert`, an Alert; `audit`, an AuditEntry."),
+    get(Route::kLive, "/v1/live", "", "What there is, and what changes of it: for a page")
+        .streams(
+            "LiveSnapshot LiveChange",
+            "Event `snapshot` (a LiveSnapshot) first; then, once a second at most, `change` (a "
+            "LiveChange) where something is different, and `heartbeat` (its `time` alone) "
+            "where nothing was for 10 s. A client that has not read for a while gets a `snapshot` "
+            "anew."),
     get(Route::kHistory, "/v1/history", "Past", "Figures of the past")
         .about("A point for each figure and step of which something is known. Where little is kept "
                "of the time asked for, the step is longer than asked.")

@@ -24,6 +24,7 @@
 #include "wire/daemon.h"
 #include "wire/error.h"
 #include "wire/history.h"
+#include "wire/live.h"
 #include "wire/request.h"
 #include "wire/schema.h"
 
@@ -59,8 +60,8 @@ inline void put_all(Json& schemas) {
               StatusAnswer, WhyView, Shortage, Holder, HeldThere, Remedy, LoweredLimit, FitView,
               DaemonView, history::Session, LeaseList, LeaseQueue, PastAnswer, PastPoint,
               SessionsAnswer, AuditAnswer, AuditEntry, ServerHello, Alert, Alert::Subject,
-              Alert::Action, Delivered, RuleStateView, RuleView, AlertTest, AlertList, ApiError>(
-      schemas);
+              Alert::Action, Delivered, RuleStateView, RuleView, AlertTest, AlertList, LiveViewer,
+              LiveSnapshot, LiveChange, ApiError>(schemas);
   schemas["ErrorBody"]["properties"]["code"]["enum"] = error_words();
   Json& lease = schemas["Lease"]["properties"];  // What some answers add.
   lease["env"] = {{"type", "object"},

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { device, snapshot } from '../made.ts';
+import { device, state } from '../made.ts';
 import { busy, visit, withBrowser } from './world.ts';
 
 withBrowser();
@@ -44,10 +44,10 @@ test('axe finds nothing on the other pages and in the help', () =>
   }));
 
 function troubled() {
-  const state = busy();
-  const [first, second] = state.devices;
+  const shown = busy();
+  const [first, second] = shown.devices;
   return {
-    ...state,
+    ...shown,
     devices: [first!, { ...second!, lost: true, vram_used_bytes: null, trouble: 'it fell off' }],
   };
 }
@@ -67,7 +67,7 @@ for (const theme of ['light', 'dark'] as const) {
     }));
 
   test(`axe finds nothing with nobody there, and with a device gone: ${theme}`, async () => {
-    await visit(snapshot(), { colorScheme: theme }, async ({ page }) => {
+    await visit(state(), { colorScheme: theme }, async ({ page }) => {
       assert.deepEqual(await findings(page), []);
     });
     await visit(troubled(), { colorScheme: theme }, async ({ page }) => {
@@ -186,7 +186,7 @@ test('light and dark are chosen by the system, then by the reader, and remembere
 
 test('eight devices have small cards and one chart, of the one that is chosen', () => {
   const devices = [0, 1, 2, 3, 4, 5, 6, 7].map((index) => device(index));
-  return visit(snapshot({ devices }), {}, async ({ page }) => {
+  return visit(state({ devices }), {}, async ({ page }) => {
     assert.equal(await page.locator('.plot').count(), 1);
     await page.locator('.segments').getByRole('button', { name: 'GPU 5' }).click();
     assert.match((await page.locator('.plot').getAttribute('aria-label')) ?? '', /GPU 5/);

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContextOptions } from 'playwright-core';
-import type { Change, Snapshot } from '../../src/live.ts';
-import { snapshot } from '../made.ts';
+import type { LiveChange } from '../../src/wire.ts';
+import { snapshot, state, type State } from '../made.ts';
 
 const kPage = new URL('../../../build/web/page/', import.meta.url);
 const kCookie = 'berth=of-the-browser';
@@ -28,7 +28,7 @@ const kHeaders = {
 export type Sent = { method: string; path: string; body: unknown };
 
 export class FakeDaemon {
-  state: Snapshot = snapshot();
+  state: State = state();
   /** What was posted. */
   readonly sent: Sent[] = [];
   /** By path, without the query: what is answered. A function is asked each time. */
@@ -83,9 +83,9 @@ export class FakeDaemon {
   }
 
   /** Tells all pages what has changed; the next snapshot has it too. */
-  change(fields: Omit<Change, 'sequence' | 'time'>): void {
+  change(fields: Omit<LiveChange, 'sequence' | 'time'>): void {
     const time = new Date(Date.parse(this.state.time) + 1000).toISOString();
-    const change: Change = { sequence: this.state.sequence + 1, time, ...fields };
+    const change: LiveChange = { sequence: this.state.sequence + 1, time, ...fields };
     this.remember(change);
     this.send('change', change);
   }
@@ -100,7 +100,7 @@ export class FakeDaemon {
     this.streams.clear();
   }
 
-  private remember(change: Change): void {
+  private remember(change: LiveChange): void {
     const leases = new Map(this.state.leases.map((lease) => [lease.id, lease]));
     for (const lease of change.leases ?? []) leases.set(lease.id, lease);
     for (const id of change.gone ?? []) leases.delete(id);
@@ -183,7 +183,7 @@ export class FakeDaemon {
   private stream(request: IncomingMessage, response: ServerResponse): void {
     ++this.streamsOpened;
     response.writeHead(200, { ...kHeaders, 'Content-Type': 'text/event-stream' });
-    response.write(event('snapshot', this.state));
+    response.write(event('snapshot', snapshot(this.state)));
     this.streams.add(response);
     request.on('close', () => this.streams.delete(response));
   }

@@ -2,7 +2,7 @@
 // What a person does with the page, by clicks and keys.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kGiB, lease, part, snapshot, waiting } from '../made.ts';
+import { kGiB, lease, part, state, waiting } from '../made.ts';
 import { busy, visit, withBrowser } from './world.ts';
 
 withBrowser();
@@ -20,7 +20,7 @@ test('the page answers what is free, who holds and who waits', () =>
   }));
 
 test('a lease is granted, and its row appears without a reload', () =>
-  visit(snapshot(), {}, async ({ page, daemon }) => {
+  visit(state(), {}, async ({ page, daemon }) => {
     assert.equal(await page.locator('.empty h2').textContent(), 'Nobody holds GPU memory');
     daemon.change({ leases: [lease(1, { name: 'first', devices: [part(0, 8, 2)] })] });
     await page.locator('tr[data-lease="1"]').waitFor();
@@ -84,8 +84,8 @@ test('a request asks for less and starts', () =>
   }));
 
 test('who may only look has no buttons that act', () => {
-  const state = { ...busy(), viewer: { ...busy().viewer, may_act: false } };
-  return visit(state, {}, async ({ page }) => {
+  const shown = { ...busy(), viewer: { ...busy().viewer, may_act: false } };
+  return visit(shown, {}, async ({ page }) => {
     await page.getByText('You may look.').waitFor();
     await page.locator('tr[data-lease="12"] a').click();
     assert.equal(await page.locator('.drawer .drawer-top .buttons button').count(), 0);
@@ -190,11 +190,11 @@ test('tabs share one stream, and the next takes over when one is closed', () =>
 
 test('markup in names is text', () => {
   const name = '<img src=x onerror=alert(1)><b>bold</b>';
-  const state = busy();
-  state.leases.push(lease(70, { name, command: name, devices: [part(0, 1, 1)] }));
-  state.leases.push(waiting(71, { name }));
-  state.queue = [...state.queue, 71];
-  return visit(state, {}, async ({ page }) => {
+  const shown = busy();
+  shown.leases.push(lease(70, { name, command: name, devices: [part(0, 1, 1)] }));
+  shown.leases.push(waiting(71, { name }));
+  shown.queue = [...shown.queue, 71];
+  return visit(shown, {}, async ({ page }) => {
     page.on('dialog', () => assert.fail('a name was run'));
     await page.locator('tr[data-lease="70"] a').click();
     assert.equal(await page.locator('.drawer h2').textContent(), `70 ana/${name}`);

@@ -3,13 +3,12 @@
 import { after, before } from 'node:test';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { FakeDaemon } from './daemon.ts';
-import type { Snapshot } from '../../src/live.ts';
-import { device, kGiB, kNow, lease, part, snapshot, waiting, why } from '../made.ts';
+import { device, kGiB, kNow, lease, part, state, waiting, why, type State } from '../made.ts';
 
 const at = (minutes: number) => new Date(kNow + minutes * 60_000).toISOString();
 
 /** Two devices, leases of three users, a set, requests that wait, an alert. */
-export function busy(): Snapshot {
+export function busy(): State {
   const leases = [
     lease(11, {
       name: 'notebook-ft',
@@ -76,7 +75,7 @@ export function busy(): Snapshot {
       }),
     ),
   ];
-  return snapshot({
+  return state({
     devices: [
       device(0, {
         vram_total_bytes: 16 * kGiB,
@@ -194,7 +193,7 @@ export type Opened = { daemon: FakeDaemon; page: Page; errors: string[] };
 
 /** Opens the page of a daemon in that state, hands it to `use`, and finds no error in its console. */
 export async function visit(
-  state: Snapshot,
+  state: State,
   options: BrowserContextOptions,
   use: (opened: Opened) => Promise<void>,
 ): Promise<void> {
