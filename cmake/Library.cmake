@@ -194,6 +194,43 @@ function(embed_openapi layer)
     COMPILE_OPTIONS -Wno-overlength-strings)
 endfunction()
 
+# embed_page(LAYER): the files of web/page, and each compressed, for the daemon to serve.
+function(embed_page layer)
+  find_program(GZIP gzip REQUIRED)
+  set(folder ${PROJECT_SOURCE_DIR}/web/page)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/page)
+  set(PAGE_ASM "")
+  set(PAGE_SYMBOLS "")
+  set(PAGE_ROWS "")
+  set(embedded "")
+  set(number 0)
+  foreach(name index.html app.js app.css opened.html opened.js sign_in.html licences.txt)
+    set(gzip ${PROJECT_BINARY_DIR}/page/${name}.gz)
+    add_custom_command(OUTPUT ${gzip} COMMAND ${GZIP} -9nc ${folder}/${name} > ${gzip}
+      DEPENDS ${folder}/${name} VERBATIM)
+    foreach(part text gzip)
+      set(file ${folder}/${name})
+      if("${part}" STREQUAL "gzip")
+        set(file ${gzip})
+      endif()
+      list(APPEND embedded ${file})
+      set(symbol berth_page_${number}_${part})
+      string(APPEND PAGE_ASM "    \".global ${symbol}, ${symbol}_end\\n\"\n"
+        "    \"${symbol}: .incbin \\\"${file}\\\"\\n${symbol}_end:\\n\"\n")
+      string(APPEND PAGE_SYMBOLS "extern const char ${symbol}[], ${symbol}_end[];\n")
+    endforeach()
+    string(APPEND PAGE_ROWS "      {\"${name}\", between(berth_page_${number}_text, "
+      "berth_page_${number}_text_end),\n       between(berth_page_${number}_gzip, "
+      "berth_page_${number}_gzip_end)},\n")
+    math(EXPR number "${number} + 1")
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/src/daemon/server/page_files.cc.in
+                 ${PROJECT_BINARY_DIR}/page_files.cc @ONLY)
+  target_sources(${layer} PRIVATE ${PROJECT_BINARY_DIR}/page_files.cc)
+  set_source_files_properties(${PROJECT_BINARY_DIR}/page_files.cc TARGET_DIRECTORY ${layer}
+    PROPERTIES OBJECT_DEPENDS "${embedded}")
+endfunction()
+
 # use_real_cuda_h(TARGET): a test that holds declarations of ours against cuda.h sees one, if there
 # is one in CUDA_HOME or /usr/local/cuda.
 function(use_real_cuda_h target)

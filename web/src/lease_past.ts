@@ -23,7 +23,9 @@ export function leasePastOf(past: Past, from: number, to: number): LeasePast {
   for (const point of past.items) {
     const time = timeOf(point.time);
     if (time === null || point.of !== 'lease' || point.figure !== 'used') continue;
-    sums.set(time, (sums.get(time) ?? 0) + point.vram_max_bytes);
+    // The step in which it was granted begins before that.
+    const at = Math.max(time, from);
+    sums.set(at, (sums.get(at) ?? 0) + point.vram_max_bytes);
   }
   const runs: [number, number][][] = [];
   let last = -Infinity;

@@ -774,3 +774,15 @@ export type LiveChange = {
   events?: (AuditEntry)[];
 };
 
+export type OpenDashboard = {
+  read_only?: boolean | null;
+  revoke?: boolean | null;
+};
+
+export type DashboardCode = {
+  address: string | null;
+  code: string | null;
+  expires: string | null;
+  revoked: number;
+};
+

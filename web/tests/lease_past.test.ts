@@ -77,3 +77,20 @@ test('a long time has long steps, and few enough points', () => {
     assert.ok(span / stepFor(span) <= 240);
   }
 });
+
+test('the step in which it was granted begins with the grant', () => {
+  const { runs } = leasePastOf(
+    past([
+      [0, 5],
+      [1, 5],
+    ]),
+    kNow + 400,
+    0,
+  );
+  assert.deepEqual(runs, [
+    [
+      [kNow + 400, 5],
+      [kNow + 1000, 5],
+    ],
+  ]);
+});

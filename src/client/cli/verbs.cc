@@ -32,6 +32,7 @@ constexpr std::array kVerbs = {
     Verb{"replay", "", "See", "how long tasks would wait under each order of the queue",
          run_replay},
     Verb{"events", "", "See", "what happens, as it happens", run_events},
+    Verb{"dashboard", "", "See", "the page of Berth in a browser", run_dashboard},
     Verb{"resize", "", "Control", "change the memory of a lease while it runs", run_resize},
     Verb{"checkpoint", "", "Control", "have a lease's program save itself", run_checkpoint},
     Verb{"pause", "", "Control", "move a lease's memory to the host, or stop its processes",

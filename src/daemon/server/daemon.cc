@@ -78,8 +78,13 @@ struct Daemon::Impl final : Host {
   const wire::UserNames& names() const override { return user_names; }
   bool is_admin(UserId user) const override;
   Result<UserId> owner_of(Process process) const override { return os::sole_user_of(process); }
+  Result<wire::DashboardCode> dashboard(UserId user, const DashboardBody& asked) override {
+    return http->dashboard(user, asked);
+  }
 
-  ServiceSettings service_settings() const;
+  ServiceSettings service_settings() const {
+    return server::service_settings(config, paths, !env.sim.empty());
+  }
   EngineSettings engine_settings();
   void probe_answered(gpu::Probe::Outcome outcome);
   void signalled();
@@ -275,7 +280,9 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
       io, checked(entrances), *service, clock,
       HttpFrontend::Settings{.config = config,
                              .descriptors = descriptors,
-                             .hello = wire::encode_hello(service_settings().hello)});
+                             .hello = wire::encode_hello(service_settings().hello),
+                             .state_dir = paths.state_dir,
+                             .warn = [this](const std::string& text) { log.warn(text); }});
   service->connect(*engine, http->transport());
   signal_watch.listen(io, checked(signals).descriptor(), [this] { signalled(); });
   if (const auto reports = history->descriptor()) {
@@ -476,12 +483,6 @@ bool Daemon::Impl::is_admin(UserId user) const {
         admins.groups, [user](const std::string& group) { return os::is_in_group(user, group); });
   }
   return known->second;
-}
-
-// Settings, from the configuration.
-
-ServiceSettings Daemon::Impl::service_settings() const {
-  return server::service_settings(config, paths, !env.sim.empty());
 }
 
 EngineSettings Daemon::Impl::engine_settings() {

@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +18,13 @@
 #include "http/loopback.h"
 #include "http/server.h"
 #include "http/transport.h"
+#include "model/bodies.h"
 #include "os/clock.h"
 #include "os/paths.h"
+#include "server/page_door.h"
+#include "wire/browser_sessions.h"
+#include "wire/daemon.h"
+#include "wire/door.h"
 
 namespace berth::server {
 
@@ -52,30 +58,47 @@ class HttpFrontend {
     const config::Config& config;
     std::uint64_t descriptors = 0;
     std::string hello;
+    std::string state_dir;  // Of the token and of what is kept of sessions.
+    std::function<void(const std::string&)> warn;
   };
   /// Takes the sockets of `entrances`; `behind` and `clock` must outlive it. Who brings the token
   /// acts for whom it belongs to: the user that the daemon runs as.
   HttpFrontend(boost::asio::io_context& io, Entrances& entrances, http::Handler& behind,
-               const os::Clock& clock, const Settings& settings);
+               const os::Clock& clock, Settings settings);
 
   http::Transport& transport();
   void configure(const config::Config& config);
   void flush();
   std::size_t connections() const;
+
+  /// A code that opens a session of that user at the port, at which it listens from then on; or the
+  /// end of their sessions.
+  Result<wire::DashboardCode> dashboard(UserId user, const DashboardBody& asked);
   /// "http://127.0.0.1:7421"; empty: it has no port.
   const std::string& address() const { return address_; }
 
  private:
   struct AtPort {
-    AtPort(http::Handler& behind, wire::Door door) : keeper(behind, std::move(door)) {}
-    http::DoorKeeper keeper;
+    AtPort(const wire::Door& door, PageDoor::Ports ports)
+        : programs(ports.behind, door), browsers(programs, std::move(ports), door) {}
+    http::DoorKeeper programs;
+    PageDoor browsers;
     std::optional<http::Server> server;
-    std::optional<http::TwoTransports> both;
   };
+  void listen_at(TokenPort port);
+  /// At a port that is free, if it does not listen yet.
+  Status open_port();
+  /// On the disk, for a daemon after this one.
+  void keep_sessions();
 
-  const std::uint64_t descriptors_;
+  boost::asio::io_context& io_;
+  http::Handler& behind_;
+  const os::Clock& clock_;
+  const Settings settings_;
   std::string address_;
   http::Server socket_;
+  http::TwoTransports both_;
+  wire::BrowserSessions sessions_;
   std::unique_ptr<AtPort> port_;
 };
 

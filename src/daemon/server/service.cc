@@ -74,6 +74,7 @@ void Service::closed(ConnectionId connection) {
 
 void Service::requested(ConnectionId connection, http::Request request) {
   Client& client = clients_.at(connection);
+  if (client.act_as(request.guest)) host_.meet(client.caller.user);
   const auto match = wire::match_route(request.method, request.target);
   if (const auto* error = std::get_if<ApiError>(&match)) return fail(connection, *error);
   const auto& route = std::get<wire::RouteMatch>(match);
@@ -191,6 +192,7 @@ std::optional<ApiError> Service::dispatch(ConnectionId connection, Client& clien
   switch (route.route) {
     case Route::kDaemonStop:
     case Route::kDaemonReload:
+    case Route::kDashboard:
       return manage(connection, client, route.route, request.body);
     case Route::kDaemonSync:
       return sync(connection, request.body);
@@ -375,6 +377,13 @@ std::optional<ApiError> Service::test_alert(ConnectionId connection, const Clien
 
 std::optional<ApiError> Service::manage(ConnectionId connection, const Client& client, Route route,
                                         std::string_view body) {
+  if (route == Route::kDashboard) {
+    const bool at_socket = !client.guest && client.peer.pid != 0;
+    auto code = dashboard_json(host_, client.caller.user, at_socket, body);
+    if (auto* error = std::get_if<ApiError>(&code)) return std::move(*error);
+    succeed(connection, std::get<std::string>(std::move(code)));
+    return std::nullopt;
+  }
   const auto read = wire::decode<NoBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   if (auto error = not_in_charge(client, "stop or reload the daemon")) return error;
@@ -432,7 +441,7 @@ void Service::open_live(ConnectionId connection, Client& client) {
   const wire::Viewer to = viewer(client);
   const LiveAudience audience{.user = to.user,
                               .admin = client.caller.admin,
-                              .may_act = true,
+                              .may_act = !client.guest || client.guest->may_act,
                               .sees_all_commands = to.sees_all_commands};
   live_.open(connection, audience, now());
 }
@@ -442,8 +451,6 @@ void Service::keep_streams_alive() {
     transport_->stream(connection, wire::kSseComment);
   }
 }
-
-// Small things.
 
 Translation Service::translation(const core::Actor& caller) const {
   return {.actor = caller,

@@ -22,6 +22,7 @@
 #include "server/alert_service.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
+#include "server/host.h"
 #include "server/live_streams.h"
 #include "server/pace.h"
 #include "server/ports.h"
@@ -35,26 +36,6 @@
 #include "wire/routes.h"
 
 namespace berth::server {
-
-/// What only the daemon around it knows or can do.
-class Host {
- public:
-  Host() = default;
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
-  virtual ~Host() = default;
-
-  virtual wire::DaemonView describe(core::Now now) const = 0;
-  /// After this turn of the event loop: jobs go on.
-  virtual void stop() = 0;
-  /// The configuration is taken over as a whole, or rejected as a whole.
-  virtual Status reload() = 0;
-  /// A user is seen: their name is looked up the first time.
-  virtual void meet(UserId user) = 0;
-  virtual const wire::UserNames& names() const = 0;
-  virtual bool is_admin(UserId user) const = 0;
-  virtual Result<UserId> owner_of(Process process) const = 0;
-};
 
 struct ServiceSettings {
   wire::ServerHello hello;
@@ -114,7 +95,17 @@ class Service final : public http::Handler, public Outbox {
     os::Peer peer;  // Without its pidfd: a connection costs one descriptor.
     core::Actor caller;
     wire::Route route = wire::Route::kHealth;  // Of the request under way.
+    std::optional<wire::Guest> guest;          // Whose session asked that.
     bool counted = false;                      // It is a stream of events.
+
+    /// True: it is another user than before. Without a guest it is the one that the kernel names.
+    bool act_as(const std::optional<wire::Guest>& now) {
+      if (now == guest) return false;
+      guest = now;
+      caller = {.user = now ? now->user : peer.user};
+      if (!now && peer.certain) caller.process = peer.process;
+      return true;
+    }
   };
 
   struct Waiting {

@@ -63,6 +63,10 @@ class FakeHost final : public Host {
   void meet(UserId /*user*/) override {}
   const wire::UserNames& names() const override { return names_; }
   bool is_admin(UserId user) const override { return admins.contains(user); }
+  Result<wire::DashboardCode> dashboard(UserId user, const DashboardBody& asked) override {
+    dashboards.emplace_back(user, asked);
+    return wire::DashboardCode{.address = "http://127.0.0.1:7070", .code = "K7QD-41MX-9B2F"};
+  }
   Result<UserId> owner_of(Process process) const override {
     const auto found = owners.find(process.pid);
     if (found == owners.end()) return Error{Errc::kNotFound, "there is no such process"};
@@ -71,6 +75,7 @@ class FakeHost final : public Host {
 
   bool stopped = false;
   bool reloads = true;
+  std::vector<std::pair<UserId, DashboardBody>> dashboards;
   std::set<UserId> admins = {kRoot};
   std::map<std::int32_t, UserId> owners = {{101, kAna}, {102, kAna}, {201, kBen}};
 

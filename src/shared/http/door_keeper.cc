@@ -12,6 +12,7 @@ wire::DoorRequest at_the_door(const Request& request) {
           .origin = request.header("Origin"),
           .authorization = request.header("Authorization"),
           .cookie = request.header("Cookie"),
+          .key = request.header(wire::kKeyHeader),
           .content_type = request.header("Content-Type"),
           .has_body = !request.body.empty()};
 }

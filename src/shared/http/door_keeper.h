@@ -42,8 +42,10 @@ class DoorKeeper final : public Handler {
 /// ids must lie apart: those of the second begin at `second_from`.
 class TwoTransports final : public Transport {
  public:
-  TwoTransports(Transport& first, Transport& second, ConnectionId second_from)
-      : first_(first), second_(second), second_from_(second_from) {}
+  TwoTransports(Transport& first, ConnectionId second_from)
+      : first_(first), second_(&first), second_from_(second_from) {}
+  /// Before its first connection.
+  void add_second(Transport& second) { second_ = &second; }
 
   void answer(ConnectionId connection, const Answer& answer) override {
     of(connection).answer(connection, answer);
@@ -58,11 +60,11 @@ class TwoTransports final : public Transport {
 
  private:
   Transport& of(ConnectionId connection) const {
-    return connection < second_from_ ? first_ : second_;
+    return connection < second_from_ ? first_ : *second_;
   }
 
   Transport& first_;
-  Transport& second_;
+  Transport* second_;
   const ConnectionId second_from_;
 };
 

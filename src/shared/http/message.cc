@@ -35,6 +35,8 @@ constexpr std::array kReasons = {
     Reason{507, "Insufficient Storage"},
 };
 
+constexpr std::string_view kType = "Content-Type";
+
 char in_small(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -63,7 +65,9 @@ std::string_view reason_of(std::uint16_t status) {
 
 std::string encode_answer(const Answer& answer, std::string_view hello, After after) {
   std::string text = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, reason_of(answer.status));
-  if (!answer.body.empty()) text += "Content-Type: application/json\r\n";
+  const bool says_type =
+      std::ranges::any_of(answer.headers, [](const Header& one) { return one.first == kType; });
+  if (!answer.body.empty() && !says_type) text += "Content-Type: application/json\r\n";
   text += fmt::format(
       "Content-Length: {}\r\n"
       "Cache-Control: no-store\r\n",

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "wire/guest.h"
+
 namespace berth::http {
 
 /// Name and value.
@@ -23,6 +25,7 @@ struct Request {
   bool chunks = true;                // HTTP/1.1: it can read a stream.
   std::vector<Header> headers;       // All of them, as they came.
   std::string body;
+  std::optional<wire::Guest> guest;  // Set at the door: the session that asks.
 
   /// The value of a header, whatever the case of its name; absent: it is not there.
   std::optional<std::string_view> header(std::string_view name) const;
@@ -30,7 +33,7 @@ struct Request {
 
 struct Answer {
   std::uint16_t status = 200;
-  std::string body;  // JSON; empty: there is none.
+  std::string body;  // JSON, unless the headers say another type; empty: there is none.
   std::vector<Header> headers = {};
 };
 

@@ -291,6 +291,18 @@ constexpr auto fields_of(Is<RefuseBody> auto*) {
           .of(TextForm::kTitle));
 }
 
+/// POST /v1/dashboard
+struct DashboardBody {
+  bool read_only = false;
+  bool revoke = false;
+};
+constexpr auto fields_of(Is<DashboardBody> auto*) {
+  return fields({"OpenDashboard"},
+                field("read_only", &DashboardBody::read_only, "The session may look, and not act."),
+                field("revoke", &DashboardBody::revoke,
+                      "Make no code: end all sessions and codes of the user who asks."));
+}
+
 /// Bodies that say nothing: cancel, requeuing, daemon stop and reload. Empty or {}.
 struct NoBody {};
 constexpr auto fields_of(Is<NoBody> auto*) {
@@ -301,6 +313,6 @@ constexpr auto fields_of(Is<NoBody> auto*) {
 using AnyBody = std::variant<NoBody, RequestBody, Process, ClaimBody, ReconnectBody, ExitBody,
                              ParkBody, HoldBody, ReleaseBody, ResizeBody, RenewBody, ProgressBody,
                              CheckpointBody, CheckpointedBody, PauseBody, MoveBody, RequeueBody,
-                             MessageBody, AgreeBody, RefuseBody, RequestEdit>;
+                             MessageBody, AgreeBody, RefuseBody, RequestEdit, DashboardBody>;
 
 }  // namespace berth

@@ -70,6 +70,7 @@ enum class Route : std::uint8_t {
   kAudit,
   kAlerts,
   kAlertTest,
+  kDashboard,
   kOpenApi,
 };
 
@@ -304,6 +305,10 @@ inline constexpr std::array kRoutes = {
         .about("Answered when each was tried once. For the user that the daemon runs as, root and "
                "admins.")
         .answers("AlertTest", "What came of each."),
+    post<DashboardBody>(Route::kDashboard, "/v1/dashboard", "Have a browser session, or end them")
+        .about("A code opens one session, within a minute, for the user who asks; over the socket "
+               "alone. The daemon listens at a port of 127.0.0.1 from then on, if it did not yet.")
+        .answers("DashboardCode"),
     get(Route::kOpenApi, "/v1/openapi.json", "", "This file").called("openapi"),
 };
 

@@ -29,4 +29,12 @@ Result<DaemonView> decode_daemon(std::string_view text) {
   return read_answer<DaemonView>(text, kDaemonAnswer);
 }
 
+std::string encode_dashboard_code(const DashboardCode& code) {
+  return answer_text(code);
+}
+
+Result<DashboardCode> decode_dashboard_code(std::string_view text) {
+  return read_answer<DashboardCode>(text, kDaemonAnswer);
+}
+
 }  // namespace berth::wire

@@ -2,6 +2,7 @@
 // The daemon's description of itself. Written by the daemon, read leniently by clients. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -111,5 +112,22 @@ constexpr auto fields_of(Is<DaemonView> auto*) {
 }
 std::string encode_daemon(const DaemonView& daemon);
 Result<DaemonView> decode_daemon(std::string_view text);
+
+/// The answer to POST /v1/dashboard.
+struct DashboardCode {
+  std::string address;
+  std::string code;
+  std::optional<UnixMs> expires;
+  std::size_t revoked = 0;
+};
+constexpr auto fields_of(Is<DashboardCode> auto*) {
+  return fields({"DashboardCode", "What opens a session in a browser."},
+                field("address", &DashboardCode::address, "Where the page is; null: nowhere."),
+                field("code", &DashboardCode::code, "To be posted to /open, once. A secret."),
+                field("expires", &DashboardCode::expires, "When the code is over."),
+                field("revoked", &DashboardCode::revoked, "How many sessions were ended."));
+}
+std::string encode_dashboard_code(const DashboardCode& code);
+Result<DashboardCode> decode_dashboard_code(std::string_view text);
 
 }  // namespace berth::wire

@@ -48,12 +48,6 @@ bool has_token(const Door& door, const DoorRequest& request) {
                         door.token);
 }
 
-bool has_cookie(const Door& door, const DoorRequest& request) {
-  if (!request.cookie || door.cookie_value.empty()) return false;
-  const auto value = cookie_in(*request.cookie, kCookieName);
-  return value && is_same_secret(*value, door.cookie_value);
-}
-
 DoorRefusal refusal(std::uint16_t status, std::string_view code, std::string message) {
   return {status, error_of(code, std::move(message))};
 }
@@ -84,7 +78,7 @@ std::optional<std::string_view> cookie_in(std::string_view header, std::string_v
 }
 
 // See Note [What a web page can send]: these come first, so that a page learns nothing of tokens.
-std::optional<DoorRefusal> refused_at(const Door& door, const DoorRequest& request) {
+std::optional<DoorRefusal> foreign_at(const Door& door, const DoorRequest& request) {
   if (!request.host || !is_ours(*request.host, door.port)) {
     return refusal(
         403, to_text(RefusalCode::kNotYours),
@@ -93,13 +87,18 @@ std::optional<DoorRefusal> refused_at(const Door& door, const DoorRequest& reque
   if (request.origin && !is_our_origin(*request.origin, door.port)) {
     return refusal(403, to_text(RefusalCode::kNotYours), "requests of other origins are refused");
   }
+  return std::nullopt;
+}
+
+std::optional<DoorRefusal> refused_at(const Door& door, const DoorRequest& request) {
+  if (auto foreign = foreign_at(door, request)) return foreign;
   if (request.has_body && (!request.content_type || !is_json(*request.content_type))) {
     return refusal(415, code::kBadRequest, "a body has to be application/json");
   }
   const bool is_open =
       request.path == "/healthz" || (door.open_metrics && request.path == "/metrics");
   if ((is_open && request.method == "GET") || !door.needs_secret) return std::nullopt;
-  if (has_token(door, request) || has_cookie(door, request)) return std::nullopt;
+  if (has_token(door, request)) return std::nullopt;
   return refusal(401, to_text(RefusalCode::kNotYours),
                  "the token is needed: Authorization: Bearer TOKEN");
 }

@@ -10,7 +10,7 @@
 // 127.0.0.1 (DNS rebinding) makes our answers those of its origin. So Host has to be a name of this
 // machine with our port, Origin has to be ours where it is said, a body has to be application/json,
 // which a form cannot send, and each request has to carry what a page cannot know: the token, or
-// the cookie that was made for a link.
+// the secrets of a session (wire/browser_sessions.h).
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct DoorRequest {
   std::optional<std::string_view> origin;
   std::optional<std::string_view> authorization;
   std::optional<std::string_view> cookie;
+  std::optional<std::string_view> key;  // Of a session: the Berth-Key header.
   std::optional<std::string_view> content_type;
   bool has_body = false;
 };
@@ -37,12 +38,12 @@ struct DoorRequest {
 struct Door {
   std::uint16_t port = 0;
   std::string token;          // Of programs; never empty.
-  std::string cookie_value;   // Of the browser that a link was opened in; empty: of none.
   bool open_metrics = false;  // /metrics needs neither.
-  bool needs_secret = true;   // False: token and cookie are not asked for, in tests of the rest.
+  bool needs_secret = true;   // False: what asks for another secret, or tests of the rest.
 };
 
 inline constexpr std::string_view kCookieName = "berth";
+inline constexpr std::string_view kKeyHeader = "Berth-Key";
 
 /// Why it does not come in: 403 for what a page of another origin could send, 401 without the
 /// token, 415 for another kind of body. Absent: it does.
@@ -51,6 +52,8 @@ struct DoorRefusal {
   ApiError error;
 };
 std::optional<DoorRefusal> refused_at(const Door& door, const DoorRequest& request);
+/// The part of it that is about where a request comes from: 403 for another host or origin.
+std::optional<DoorRefusal> foreign_at(const Door& door, const DoorRequest& request);
 
 /// Takes as long whatever differs, and as it is longer.
 bool is_same_secret(std::string_view given, std::string_view secret);

@@ -61,7 +61,7 @@ inline void put_all(Json& schemas) {
               DaemonView, history::Session, LeaseList, LeaseQueue, PastAnswer, PastPoint,
               SessionsAnswer, AuditAnswer, AuditEntry, ServerHello, Alert, Alert::Subject,
               Alert::Action, Delivered, RuleStateView, RuleView, AlertTest, AlertList, LiveViewer,
-              LiveSnapshot, LiveChange, ApiError>(schemas);
+              LiveSnapshot, LiveChange, DashboardCode, ApiError>(schemas);
   schemas["ErrorBody"]["properties"]["code"]["enum"] = error_words();
   Json& lease = schemas["Lease"]["properties"];  // What some answers add.
   lease["env"] = {{"type", "object"},
