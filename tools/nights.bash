@@ -4,7 +4,7 @@
 
 nights=docs/measurements/nights.ndjson
 
-code="CMakeLists.txt CMakePresets.json cmake dev include simgpu src"
+code="CMakeLists.txt CMakePresets.json cmake dev include simgpu src web/page"
 tested="$code examples fuzz integrations python share"
 # Patches are read by the stage that applies them, and by those that cover all of the tree.
 test_files="tests :!tests/mutants"

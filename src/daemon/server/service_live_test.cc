@@ -49,6 +49,7 @@ class ServiceLiveTest : public ServiceTest {
   }
   static std::vector<std::string> names(const std::vector<Heard>& events) {
     std::vector<std::string> found;
+    found.reserve(events.size());
     for (const Heard& one : events) found.push_back(one.event);
     return found;
   }
@@ -73,6 +74,7 @@ class ServiceLiveTest : public ServiceTest {
   }
   static std::vector<LeaseId> ids(const std::vector<LeaseView>& leases) {
     std::vector<LeaseId> found;
+    found.reserve(leases.size());
     for (const LeaseView& lease : leases) found.push_back(lease.id);
     return found;
   }

@@ -126,7 +126,7 @@ void BrowserSessions::forget_old(UnixMs now) {
 
 void BrowserSessions::restore(std::vector<BrowserSession> kept, UnixMs now) {
   sessions_ = std::move(kept);
-  std::ranges::stable_sort(sessions_, {}, &BrowserSession::used_at);
+  std::ranges::sort(sessions_, {}, &BrowserSession::used_at);
   forget_old(now);
 }
 

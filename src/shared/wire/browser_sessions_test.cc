@@ -74,7 +74,8 @@ TEST(BrowserSessions, TheCookieOfOneAndTheKeyOfAnotherAreNoSession) {
 }
 
 TEST(BrowserSessions, OneEndsHalfADayAfterItsLastUse) {
-  constexpr std::int64_t kHalfADay = 12 * 3600;
+  constexpr std::int64_t kHour = 3600;
+  constexpr std::int64_t kHalfADay = 12 * kHour;
   BrowserSessions sessions;
   sessions.add_code("AAAA", kAna, kStart);
   ASSERT_TRUE(sessions.redeem("AAAA", secrets("a"), kStart));
@@ -148,7 +149,8 @@ TEST(BrowserSessions, ThoseThatWereKeptGoOn) {
   ASSERT_TRUE(before.redeem("AAAA", secrets("a"), kStart));
   ASSERT_TRUE(before.redeem("BBBB", secrets("b"), after(10)));
   std::vector<BrowserSession> kept = before.sessions();
-  kept.push_back({.guest = kAna, .secrets = secrets("old"), .used_at = after(-13 * 3600)});
+  kept.push_back(
+      {.guest = kAna, .secrets = secrets("old"), .used_at = after(std::int64_t{-13} * 3600)});
   BrowserSessions sessions;
   sessions.restore(std::move(kept), after(20));
   EXPECT_EQ(sessions.guest_of("cookie-a", "key-a", after(20)), kAna);
