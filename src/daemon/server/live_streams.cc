@@ -102,6 +102,7 @@ void LiveStreams::tell(const LiveAudience& audience, Told& told, const Facts& fa
   const bool is_quiet = news.is_empty();
   if (is_quiet && facts.now.instant < told.at + kHeartbeatEvery) return;
   told.at = facts.now.instant;
+  if (told.listeners.empty()) return;  // The first one gets a snapshot.
   const std::string text =
       is_quiet
           ? heartbeat(facts.now.wall)

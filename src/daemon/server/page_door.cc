@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "http/loopback.h"
 #include "server/page_files.h"
 #include "wire/error.h"
+#include "wire/url.h"
 
 namespace berth::server {
 namespace {
@@ -104,12 +104,6 @@ std::string_view cookie_of(const wire::DoorRequest& request) {
   return wire::cookie_in(*request.cookie, wire::kCookieName).value_or("");
 }
 
-int hex(char c) {
-  int value = -1;
-  (void)std::from_chars(&c, &c + 1, value, 16);
-  return value;
-}
-
 }  // namespace
 
 std::string form_field(std::string_view form, std::string_view name) {
@@ -118,19 +112,9 @@ std::string form_field(std::string_view form, std::string_view name) {
     form.remove_prefix(std::min(pair.size() + 1, form.size()));
     const std::size_t equals = std::min(pair.find('='), pair.size());
     if (pair.substr(0, equals) != name) continue;
-    const std::string_view coded = pair.substr(std::min(equals + 1, pair.size()));
-    std::string value;
-    for (std::size_t i = 0; i < coded.size(); ++i) {
-      const bool is_coded = coded[i] == '%' && i + 2 < coded.size() && hex(coded[i + 1]) >= 0 &&
-                            hex(coded[i + 2]) >= 0;
-      if (is_coded) {
-        value += static_cast<char>(hex(coded[i + 1]) * 16 + hex(coded[i + 2]));
-        i += 2;
-      } else {
-        value += coded[i] == '+' ? ' ' : coded[i];
-      }
-    }
-    return value;
+    std::string coded(pair.substr(std::min(equals + 1, pair.size())));
+    std::ranges::replace(coded, '+', ' ');
+    return wire::percent_decode(coded).value_or(coded);
   }
   return {};
 }
@@ -182,9 +166,7 @@ http::Answer PageDoor::open(const http::Request& request) {
 /// Absent: it may come in, as its user.
 std::optional<http::Answer> PageDoor::refuse_guest(http::Request& request) {
   const wire::DoorRequest at_door = http::at_the_door(request);
-  wire::Door rest = door_;
-  rest.needs_secret = false;  // The session has its own.
-  if (const auto refusal = wire::refused_at(rest, at_door)) return refused(*refusal);
+  if (const auto refusal = wire::forged_at(door_, at_door)) return refused(*refusal);
   request.guest =
       ports_.sessions.guest_of(cookie_of(at_door), at_door.key.value_or(""), ports_.clock.wall());
   if (!request.guest) {

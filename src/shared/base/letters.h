@@ -25,6 +25,13 @@ Letter first_letter(std::string_view text);
 constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
+/// The same but for the case of letters of ASCII.
+constexpr bool is_same_word(std::string_view a, std::string_view b) {
+  const auto small = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::ranges::equal(a, b, {}, small, small);
+}
 /// At least one of these, and of '-' and '_', and nothing else.
 constexpr bool is_bare_word(std::string_view text) {
   const auto is_fit = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; };

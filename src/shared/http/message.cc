@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/letters.h"
+
 namespace berth::http {
 namespace {
 
@@ -36,13 +38,6 @@ constexpr std::array kReasons = {
 };
 
 constexpr std::string_view kType = "Content-Type";
-
-char in_small(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-bool is_same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, in_small, in_small);
-}
 
 std::string hello_line(std::string_view hello) {
   return hello.empty() ? std::string() : fmt::format("Berth-Hello: {}\r\n", hello);

@@ -4,18 +4,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/letters.h"
+
 namespace berth::wire {
 namespace {
 
 constexpr std::array<std::string_view, 3> kNames = {"127.0.0.1", "[::1]", "localhost"};
 constexpr std::string_view kAroundWords = " \t";
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-bool is_same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
 std::string_view without_blanks(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kAroundWords);
   if (begin == std::string_view::npos) return {};
@@ -90,11 +86,16 @@ std::optional<DoorRefusal> foreign_at(const Door& door, const DoorRequest& reque
   return std::nullopt;
 }
 
-std::optional<DoorRefusal> refused_at(const Door& door, const DoorRequest& request) {
+std::optional<DoorRefusal> forged_at(const Door& door, const DoorRequest& request) {
   if (auto foreign = foreign_at(door, request)) return foreign;
   if (request.has_body && (!request.content_type || !is_json(*request.content_type))) {
     return refusal(415, code::kBadRequest, "a body has to be application/json");
   }
+  return std::nullopt;
+}
+
+std::optional<DoorRefusal> refused_at(const Door& door, const DoorRequest& request) {
+  if (auto forged = forged_at(door, request)) return forged;
   const bool is_open =
       request.path == "/healthz" || (door.open_metrics && request.path == "/metrics");
   if ((is_open && request.method == "GET") || !door.needs_secret) return std::nullopt;

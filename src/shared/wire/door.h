@@ -39,7 +39,7 @@ struct Door {
   std::uint16_t port = 0;
   std::string token;          // Of programs; never empty.
   bool open_metrics = false;  // /metrics needs neither.
-  bool needs_secret = true;   // False: what asks for another secret, or tests of the rest.
+  bool needs_secret = true;   // False: the token is not asked for, in tests of the rest.
 };
 
 inline constexpr std::string_view kCookieName = "berth";
@@ -54,6 +54,8 @@ struct DoorRefusal {
 std::optional<DoorRefusal> refused_at(const Door& door, const DoorRequest& request);
 /// The part of it that is about where a request comes from: 403 for another host or origin.
 std::optional<DoorRefusal> foreign_at(const Door& door, const DoorRequest& request);
+/// That, and 415 for a body that a form could send: all but the secret.
+std::optional<DoorRefusal> forged_at(const Door& door, const DoorRequest& request);
 
 /// Takes as long whatever differs, and as it is longer.
 bool is_same_secret(std::string_view given, std::string_view secret);

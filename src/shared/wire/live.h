@@ -54,7 +54,7 @@ constexpr auto fields_of(Is<LiveSnapshot> auto*) {
       field("viewer", &Snapshot::viewer, "Who looks."),
       field("status", &Snapshot::status, "Devices, leases and queue."),
       field("alerts", &Snapshot::alerts, "Rules, and what they say now."),
-      field("events", &Snapshot::events, "Of the last hours at most, the youngest first."));
+      field("events", &Snapshot::events, "The last of this daemon, the youngest first."));
 }
 
 struct LiveChange {

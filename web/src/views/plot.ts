@@ -3,6 +3,7 @@
 import uPlot from 'uplot';
 import type { Model } from '../live.ts';
 import { clock, moment } from '../format.ts';
+import { kHues } from '../hues.ts';
 import { gapsOf, stacked, timesOf, type Series } from '../series.ts';
 import * as texts from '../texts.ts';
 import { markOf } from './icons.tsx';
@@ -243,7 +244,7 @@ function paintStack(plot: uPlot, { series, model, capacity }: Drawn): void {
 function hueOf(model: Model, lease: number | null): string {
   if (lease === null) return colour('external');
   const hue = model.hues.get(lease);
-  return hue === undefined ? colour('external-2') : colour(`hue-${hue % 5}`);
+  return hue === undefined ? colour('external-2') : colour(`hue-${hue % kHues}`);
 }
 
 type Position = (value: number) => number;

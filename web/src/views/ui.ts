@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What views may ask of the page.
 import type { Action } from '../actions.ts';
+import { kHues } from '../hues.ts';
 import type { Model } from '../live.ts';
 
 export type Ui = {
@@ -19,5 +20,5 @@ export type Ui = {
 export function hueClass(model: Model, lease: number): string {
   const hue = model.hues.get(lease);
   if (hue === undefined) return 'hue-none';
-  return `hue-${hue % 5}${hue >= 5 ? ' framed' : ''}`;
+  return `hue-${hue % kHues}${hue >= kHues ? ' framed' : ''}`;
 }
