@@ -17,6 +17,7 @@ declare -A covers=(
   [adversary]="$programs"
   [others]="$code share tests/cli/lib.bash tests/programs_of_others"
   [mcp_clients]="$code share tests/mcp_clients tests/cli/lib.bash tests/programs"
+  [page]="$code web share"
   [systemd]="$code integrations share tests/cli/lib.bash tests/systemd"
   [neighbours]="$code bench"
   [clang]="$code fuzz $test_files"

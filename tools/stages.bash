@@ -109,3 +109,17 @@ run_tests() {
   tests_passed=$((tests_passed + total - failed))
   return "$code"
 }
+
+# run_node_tests COMMAND...: a command that runs Node.js's test runner, its figures added likewise.
+run_node_tests() {
+  local code=0 log
+  log=$(mktemp)
+  "$@" 2>&1 | tee "$log" || code=$?
+  tests_passed=$((tests_passed + $(node_tests_that pass "$log")))
+  tests_failed=$((tests_failed + $(node_tests_that fail "$log")))
+  rm -f "$log"
+  return "$code"
+}
+node_tests_that() {
+  awk -v kind="$1" '$1 ~ /^(#|ℹ)$/ && $2 == kind { sum += $3 } END { print sum + 0 }' "$2"
+}

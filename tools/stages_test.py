@@ -69,6 +69,13 @@ class Stages(unittest.TestCase):
         self.assertIn('kept: one 0 passed 2 0\n', out)
         self.assertIn('kept: three 0 FAILED (3) 0 0\n', out)
 
+    def test_the_figures_of_node_are_added_up(self):
+        runner = 'node_says() { printf "ℹ pass 4\\nℹ fail 1\\n# pass 2\\npass 9\\n"; return 3; }; '
+        code, out, _ = run(runner + 'run_node_tests node_says || echo "red $?";'
+                           ' echo "$tests_passed and $tests_failed"')
+        self.assertEqual(code, 0)
+        self.assertTrue(out.endswith('red 3\n6 and 1\n'), out)
+
     def test_stages_can_be_named(self):
         code, out, _ = run('choose_stages all_stages three; all_stages')
         self.assertEqual(code, 0)
@@ -97,6 +104,7 @@ unset -f exit
 machine() { :; }
 has_libtorch() { true; }
 has_mcp_clients() { true; }
+has_browser() { true; }
 command() { true; }
 stage() {
   echo "stage $1 $2 $(($2 * slack / 100)) ${*:3}"
@@ -108,7 +116,7 @@ SECONDS=0
 '''
 CHECK = [('packages', 'packages_for_check'), ('demo', './dev demo'), ('test', 'verb_test'),
          ('chaos', 'tests/chaos/run 20'), ('train', 'test_trainer'),
-         ('mcp_clients', 'mcp_clients_tests'),
+         ('mcp_clients', 'mcp_clients_tests'), ('page', 'verb_page'),
          ('mutants', 'tests/mutants/run 3'), ('lint', './dev tidy --seconds 120')]
 
 
@@ -152,14 +160,16 @@ class Check(unittest.TestCase):
         stages, absent, _ = would_do('''
 has_libtorch() { false; }
 has_mcp_clients() { false; }
+has_browser() { false; }
 command() { [[ $* != *clang-tidy-19* ]]; }
 share=100; verb_check''')
-        left_out = ('train', 'mcp_clients', 'lint')
+        left_out = ('train', 'mcp_clients', 'page', 'lint')
         self.assertEqual([name for name, *_ in stages],
                          [name for name, _ in CHECK if name not in left_out])
         self.assertEqual(absent, ['train: libtorch and what goes with it could not be installed',
                                   'mcp_clients: the packages of tests/mcp_clients could not be '
                                   'fetched',
+                                  'page: Chromium, or the packages of web, could not be had',
                                   'lint: clang-tidy-19 could not be installed'])
 
 

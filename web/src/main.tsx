@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is known, what is chosen, and what is asked.
 import { render } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { actionOf, type Action } from './actions.ts';
 import { send } from './api.ts';
 import { Connection } from './connection.ts';
@@ -47,7 +47,8 @@ function useModel(): Live {
       ),
     [],
   );
-  useEffect(() => connection.start(), [connection]);
+  // Before the first paint: it asks while the browser draws the frame.
+  useLayoutEffect(() => connection.start(), [connection]);
   return { model, retryAt, take, tryNow: () => connection.tryNow() };
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first page: the answer, what is wrong, devices, leases, queue, what comes, what happened.
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { timeOf } from '../format.ts';
 import { requestsOf, totalsOf, type Filter, type Sort } from '../overview.ts';
 import type { Range } from '../series.ts';
@@ -46,28 +47,43 @@ export function OverviewPage({ ui, range, chosen, stopped, onRange, onStop }: Pr
       <Alerts ui={ui} />
       {model.viewer && !model.viewer.may_act && <p class="note whole">{texts.readOnly}</p>}
       <Devices ui={ui} range={range} />
-      {model.leases.size === 0 ? (
-        <Empty ui={ui} />
-      ) : (
-        <>
-          <Leases
-            ui={ui}
-            filter={filter}
-            sort={sort}
-            chosen={chosen}
-            onFilter={setFilter}
-            onSort={setSort}
-          />
-          <Queue ui={ui} waiting={requests} />
-        </>
-      )}
-      <Timeline ui={ui} />
-      <div class="side">
-        <Sets ui={ui} />
-        <Events ui={ui} />
-      </div>
+      <OnceShown>
+        {model.leases.size === 0 ? (
+          <Empty ui={ui} />
+        ) : (
+          <>
+            <Leases
+              ui={ui}
+              filter={filter}
+              sort={sort}
+              chosen={chosen}
+              onFilter={setFilter}
+              onSort={setSort}
+            />
+            <Queue ui={ui} waiting={requests} />
+          </>
+        )}
+        <Timeline ui={ui} />
+        <div class="side">
+          <Sets ui={ui} />
+          <Events ui={ui} />
+        </div>
+      </OnceShown>
     </>
   );
+}
+
+/** Draws these once what stands above them is on the screen, which answers most questions. */
+function OnceShown({ children }: { children: ComponentChildren }) {
+  const [isShown, setShown] = useState(false);
+  useEffect(() => {
+    // The second frame begins when the first has been painted.
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => setShown(true));
+    });
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return isShown ? <>{children}</> : null;
 }
 
 function Devices({ ui, range }: { ui: Ui & { past: PastOf | null }; range: Range }) {

@@ -219,7 +219,8 @@ export async function visit(
   });
   try {
     await page.goto(url);
-    await page.locator('h1').waitFor();
+    // All of the page is there, or the form for a code.
+    await page.locator('.side, form').first().waitFor();
     await use({ daemon, page, errors });
     if (errors.length > 0) throw new Error(`the page has errors: ${errors.join('; ')}`);
   } finally {
