@@ -29,6 +29,8 @@ constexpr std::uint64_t kPageBytes = 2 * kMiB;     // Each of them is written to
 constexpr std::uint64_t kStripeBytes = 4U << 10U;  // So much of each, unless all of it.
 constexpr std::uint64_t kGrowthBytes = 16 * kMiB;  // A step of one that grows.
 constexpr int kActiveMs = 10;
+constexpr int kPeriodMs = 50;
+constexpr std::uint64_t kBusyBytes = 64 * kMiB;
 
 struct Options {
   std::uint64_t bytes = 0;
@@ -39,15 +41,16 @@ struct Options {
   bool verify = false;
   bool verify_all = false;
   bool active = false;
+  int busy = -1;  // Percent; -1: whatever comes of the rest.
 };
 
 constexpr const char* kHelp =
     "usage: vram_user --bytes SIZE [--step SIZE] [--rate SIZE] [--hold TIME] [--active]\n"
-    "                 [--verify[=full]] [--device N] [--quiet]\n"
+    "                 [--busy PERCENT] [--verify[=full]] [--device N] [--quiet]\n"
     "Allocates SIZE of GPU memory in steps, writes and checks a pattern, holds it, frees it.\n"
     "With --rate it takes that much in a second and no more; with --active it uses the GPU while "
     "it\n"
-    "holds, where it else does nothing.\n"
+    "holds, where it else does nothing. With --busy it computes for that much of the time.\n"
     "SIZE: 512MiB, 10GiB, 8G (binary); TIME: 20, 20s, 500ms, 5m, forever.\n";
 
 bool quiet = false;
@@ -118,6 +121,13 @@ int parse_time(const char* option, const char* text) {
   return static_cast<int>(std::min(number * factor, 2e9));
 }
 
+int parse_percent(const char* option, const char* text) {
+  const auto [number, unit] = parse_quantity(option, text);
+  if (!(unit.empty() || unit == "%") || number > 100)
+    fail(kUsage, "%s: '%s' is not a share such as 80%%", option, text);
+  return static_cast<int>(number);
+}
+
 // "--name VALUE" and "--name=VALUE"; moves `index` past what it took.
 const char* value_of(int count, char** arguments, int& index, const char* name) {
   const char* argument = arguments[index];
@@ -152,12 +162,16 @@ Options parse(int count, char** arguments) {
       options.rate = parse_size("--rate", rate);
     } else if (const char* hold = value_of(count, arguments, i, "--hold")) {
       options.hold_ms = parse_time("--hold", hold);
+    } else if (const char* busy = value_of(count, arguments, i, "--busy")) {
+      options.busy = parse_percent("--busy", busy);
     } else if (const char* device = value_of(count, arguments, i, "--device")) {
       options.device = static_cast<int>(parse_quantity("--device", device).number);
     } else {
       fail(kUsage, "'%s' is no option of vram_user (try --help)", arguments[i]);
     }
   }
+  // What computes writes to the memory.
+  if (options.busy >= 0 && options.verify) fail(kUsage, "--busy and --verify exclude each other");
   if (options.bytes == 0) fail(kUsage, "--bytes is missing or 0 (try --help)");
   if (options.step == 0) options.step = options.rate > 0 ? kGrowthBytes : options.bytes;
   return options;
@@ -189,6 +203,8 @@ struct Driver {
   Function<unsigned long long, const void*, std::size_t> cuMemcpyHtoD_v2{library,
                                                                          "cuMemcpyHtoD_v2"};
   Function<void*, unsigned long long, std::size_t> cuMemcpyDtoH_v2{library, "cuMemcpyDtoH_v2"};
+  Function<unsigned long long, unsigned char, std::size_t> cuMemsetD8_v2{library, "cuMemsetD8_v2"};
+  Function<> cuCtxSynchronize{library, "cuCtxSynchronize"};
   Function<int, const char**> cuGetErrorName{library, "cuGetErrorName"};
   Function<int, const char**> cuGetErrorString{library, "cuGetErrorString"};
 };
@@ -302,13 +318,46 @@ void be_active(const Driver& driver, const Block& block, Clock::time_point until
   }
 }
 
+// What the simulated driver takes for work: it computes nothing. Null: the driver is a real one.
+using SimulatedLoad = int (*)(unsigned int percent, int device);
+SimulatedLoad simulated_load(const Driver& driver) {
+  SimulatedLoad load = nullptr;
+  void* found = ::dlsym(driver.library, "berthSimulatedLoad");
+  std::memcpy(static_cast<void*>(&load), static_cast<void*>(&found), sizeof(load));
+  return load;
+}
+
+// Writes to the memory for that much of each period, and rests for the remainder.
+void be_busy(const Driver& driver, const Options& options, const Block& block,
+             Clock::time_point until) {
+  const SimulatedLoad load = simulated_load(driver);
+  const auto busy = std::chrono::milliseconds(kPeriodMs * options.busy / 100);
+  for (Clock::time_point begin = Clock::now(); begin < until; begin = Clock::now()) {
+    if (load != nullptr) {
+      check(driver, load(static_cast<unsigned int>(options.busy), options.device), "computing");
+    } else {
+      while (Clock::now() - begin < busy) {
+        check(driver, driver.cuMemsetD8_v2(block.at, 0, std::min(block.bytes, kBusyBytes)),
+              "computing");
+        check(driver, driver.cuCtxSynchronize(), "computing");
+      }
+    }
+    const auto rest = std::chrono::milliseconds(kPeriodMs) - (Clock::now() - begin);
+    const auto rest_ms = std::chrono::duration_cast<std::chrono::milliseconds>(rest).count();
+    (void)::poll(nullptr, 0, static_cast<int>(std::max<std::int64_t>(rest_ms, 0)));
+  }
+  if (load != nullptr) check(driver, load(0, options.device), "computing");
+}
+
 void hold(const Driver& driver, const Options& options, const Block& block) {
   const int time_ms = options.hold_ms;
   if (time_ms == 0) return;
   time_ms > 0 ? say("holding for %g s", time_ms / 1e3) : say("holding");
-  if (options.active) {
-    const auto until =
-        time_ms > 0 ? Clock::now() + std::chrono::milliseconds(time_ms) : Clock::time_point::max();
+  const auto until =
+      time_ms > 0 ? Clock::now() + std::chrono::milliseconds(time_ms) : Clock::time_point::max();
+  if (options.busy >= 0) {
+    be_busy(driver, options, block, until);
+  } else if (options.active) {
     be_active(driver, block, until);
   } else {
     (void)::poll(nullptr, 0, time_ms);

@@ -55,7 +55,7 @@ Names functions_of_cuda(int version) {
 #define CUDA_UNSUPPORTED(symbol, name, since) {#symbol, since},
 #include "abi/cuda_functions.def"
   };
-  Names names = {"berthSimulatedContextBytes", "berthSimulatedUsedBytes"};
+  Names names = {"berthSimulatedContextBytes", "berthSimulatedLoad", "berthSimulatedUsedBytes"};
   for (const Listed& function : kListed) {
     if (function.since <= version) names.insert(function.symbol);
   }

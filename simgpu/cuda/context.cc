@@ -3,6 +3,7 @@
 // where it has one or more. Any thread may call these; each thread has its own stack of contexts.
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/driver.h"
+#include "simgpu/world/gauges.h"
 
 namespace berth::simgpu {
 namespace {
@@ -63,6 +64,17 @@ CUresult berthSimulatedUsedBytes(std::size_t* bytes, CUdevice ordinal) {
     const std::optional<std::uint32_t> device = driver.device(ordinal);
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
     *bytes = driver.used(*device);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult berthSimulatedLoad(unsigned int percent, CUdevice ordinal) {
+  if (percent > 100) return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    const std::optional<std::uint32_t> device = driver.device(ordinal);
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    ProcessSlot& process = driver.process_slot();
+    set_load(process.world(), process.slot_number(), process.place(*device), percent);
     return CUDA_SUCCESS;
   });
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated NVML. Utilisation is what was set; that, temperature and power are else not
-// supported, and a caller shows them as unknown. Any thread may call these.
+// The simulated NVML. How busy and how warm a device is follows from what was set and from what
+// programs say (gauges.h); else that is not supported, and a caller shows it as unknown. Any thread
+// may call these.
 #include "simgpu/nvml/api.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
+#include "os/clock.h"
 #include "simgpu/cuda/abi.h"
 #include "simgpu/nvml/state.h"
 #include "simgpu/world/device_text.h"
+#include "simgpu/world/gauges.h"
 
 namespace berth::simgpu {
 namespace {
@@ -42,6 +45,16 @@ void fill(nvml::ProcessInfoV1& entry, unsigned int pid, unsigned long long used)
 }
 void fill(nvml::ProcessInfoV2& entry, unsigned int pid, unsigned long long used) {
   entry = {pid, used, nvml::kNoInstance, nvml::kNoInstance};
+}
+
+template <class Number>
+nvml::Return tell_gauge(nvml::Device handle, Gauge gauge, Number* figure) {
+  return on_device(handle, figure, [&](World& world, std::uint32_t device) {
+    const std::optional<std::uint32_t> told = gauge_of(world, device, gauge);
+    if (!told) return nvml::kNotSupported;
+    *figure = *told;
+    return nvml::kSuccess;
+  });
 }
 
 struct Kind {
@@ -265,20 +278,71 @@ nvml::Return nvmlDeviceGetMPSComputeRunningProcesses_v3(nvml::Device device, uns
 
 nvml::Return nvmlDeviceGetUtilizationRates(nvml::Device device, nvml::Utilization* rates) {
   return on_device(device, rates, [&](World& world, std::uint32_t index) {
-    const UtilizationRates set = world.file().devices[index].utilization;
-    if (!set.is_told) return nvml::kNotSupported;
-    *rates = {.gpu = set.computing, .memory = set.copying};
+    const std::optional<UtilizationRates> told = utilization_of(world, index);
+    if (!told) return nvml::kNotSupported;
+    *rates = {.gpu = told->computing, .memory = told->copying};
     return nvml::kSuccess;
   });
 }
 
-nvml::Return nvmlDeviceGetTemperature(nvml::Device device, unsigned int /*sensor*/,
+nvml::Return nvmlDeviceGetTemperature(nvml::Device device, unsigned int sensor,
                                       unsigned int* celsius) {
-  return on_device(device, celsius, [](World&, std::uint32_t) { return nvml::kNotSupported; });
+  if (sensor != 0) return nvml::kInvalidArgument;
+  return tell_gauge(device, Gauge::kTemperature, celsius);
+}
+nvml::Return nvmlDeviceGetPowerUsage(nvml::Device device, unsigned int* milliwatts) {
+  return tell_gauge(device, Gauge::kPower, milliwatts);
+}
+nvml::Return nvmlDeviceGetEnforcedPowerLimit(nvml::Device device, unsigned int* milliwatts) {
+  return tell_gauge(device, Gauge::kPowerLimit, milliwatts);
+}
+nvml::Return nvmlDeviceGetClockInfo(nvml::Device device, unsigned int clock,
+                                    unsigned int* megahertz) {
+  if (clock > nvml::kClockMemory) return nvml::kNotSupported;
+  return tell_gauge(device, clock == nvml::kClockMemory ? Gauge::kMemoryClock : Gauge::kSmClock,
+                    megahertz);
+}
+nvml::Return nvmlDeviceGetFanSpeed(nvml::Device device, unsigned int* percent) {
+  return tell_gauge(device, Gauge::kFan, percent);
+}
+nvml::Return nvmlDeviceGetCurrPcieLinkGeneration(nvml::Device device, unsigned int* number) {
+  return tell_gauge(device, Gauge::kPcieGeneration, number);
+}
+nvml::Return nvmlDeviceGetCurrPcieLinkWidth(nvml::Device device, unsigned int* lanes) {
+  return tell_gauge(device, Gauge::kPcieLanes, lanes);
+}
+nvml::Return nvmlDeviceGetTotalEccErrors(nvml::Device device, unsigned int kind,
+                                         unsigned int counter, unsigned long long* count) {
+  if (kind > nvml::kEccUncorrected || counter != nvml::kEccSinceBoot) return nvml::kInvalidArgument;
+  return tell_gauge(
+      device, kind == nvml::kEccCorrected ? Gauge::kEccCorrected : Gauge::kEccUncorrected, count);
+}
+nvml::Return nvmlDeviceGetCurrentClocksThrottleReasons(nvml::Device device,
+                                                       unsigned long long* reasons) {
+  return tell_gauge(device, Gauge::kThrottle, reasons);
 }
 
-nvml::Return nvmlDeviceGetPowerUsage(nvml::Device /*device*/, unsigned int* /*milliwatts*/) {
-  return nvml::kNotSupported;
+// As the real one, only of those that did something since then: here, since the last second.
+nvml::Return nvmlDeviceGetProcessUtilization(nvml::Device device, nvml::ProcessUtilization* samples,
+                                             unsigned int* count, unsigned long long since) {
+  return on_device(device, count, [&](World& world, std::uint32_t index) {
+    auto loads = loads_on(world, index);
+    if (!loads) return nvml::kNotSupported;
+    const auto now = static_cast<unsigned long long>(os::PosixClock().wall().value) * 1'000;
+    std::erase_if(*loads,
+                  [&](const ProcessLoad& load) { return load.percent == 0 || now <= since; });
+    const auto room = samples == nullptr ? 0 : *count;
+    *count = static_cast<unsigned int>(loads->size());
+    if (loads->empty()) return nvml::kNotFound;
+    if (loads->size() > room) return nvml::kInsufficientSize;
+    for (std::size_t i = 0; i < loads->size(); ++i) {
+      samples[i] = {.pid = static_cast<unsigned int>((*loads)[i].pid),
+                    .time_us = now,
+                    .gpu = (*loads)[i].percent,
+                    .memory = (*loads)[i].percent / 2};
+    }
+    return nvml::kSuccess;
+  });
 }
 
 #define NVML_UNSUPPORTED(symbol) \

@@ -13,6 +13,7 @@
 #include "simgpu/world/clock.h"
 #include "simgpu/world/device_text.h"
 #include "simgpu/world/fault.h"
+#include "simgpu/world/gauges.h"
 
 namespace berth::simgpu {
 namespace {
@@ -95,6 +96,68 @@ TEST(Nvml, UtilizationIsWhatWasSetAndElseNotSupported) {
   EXPECT_EQ(0, rates_of(0, 0, 0));
 }
 
+TEST(Nvml, WhatAProcessSaysItDoesMakesADeviceBusyAndWarm) {
+  const TemporaryWorld temporary("2x16GiB");
+  World world = temporary.open();
+  const std::uint32_t slot = *world.claim_slot();
+  world.set_context(slot, 0, true);
+  set_load(world, slot, 0, 80);
+  const auto self = static_cast<unsigned int>(::getpid());
+  const auto looked = [&](unsigned int percent, unsigned int celsius, unsigned int milliwatts) {
+    return in_child([&] {
+      nvml::Utilization rates{};
+      unsigned int figure = 0;
+      unsigned int count = 4;
+      std::array<nvml::ProcessUtilization, 4> samples{};
+      REQUIRE_OK(nvmlInit_v2());
+      REQUIRE_OK(nvmlDeviceGetUtilizationRates(device(0), &rates));
+      REQUIRE(rates.gpu == percent && rates.memory == percent / 2);
+      REQUIRE_OK(nvmlDeviceGetTemperature(device(0), 0, &figure));
+      REQUIRE(figure == celsius);
+      REQUIRE_OK(nvmlDeviceGetPowerUsage(device(0), &figure));
+      REQUIRE(figure == milliwatts);
+      const auto result = nvmlDeviceGetProcessUtilization(device(0), samples.data(), &count, 0);
+      REQUIRE(result == (percent == 0 ? nvml::kNotFound : nvml::kSuccess));
+      if (percent == 0) return;
+      REQUIRE(count == 1 && samples[0].pid == self && samples[0].gpu == percent);
+      // Nothing is later than the last.
+      REQUIRE(nvmlDeviceGetProcessUtilization(device(0), samples.data(), &count, ~0ULL) ==
+              nvml::kNotFound);
+      REQUIRE(nvmlDeviceGetUtilizationRates(device(1), &rates) == nvml::kNotSupported);
+    });
+  };
+  EXPECT_EQ(0, looked(80, 69, 232'800));
+  set_load(world, slot, 0, 0);
+  EXPECT_EQ(0, looked(0, 34, 24'000));
+}
+
+TEST(Nvml, AGaugeIsWhatWasSet) {
+  const TemporaryWorld temporary("1x16GiB");
+  World world = temporary.open();
+  const auto set = [&](Gauge gauge, std::uint32_t figure) {
+    world.file().devices[0].gauges[static_cast<std::size_t>(gauge)] = figure + 1;
+  };
+  set(Gauge::kSmClock, 1'500);
+  set(Gauge::kMemoryClock, 0);
+  set(Gauge::kEccUncorrected, 3);
+  set(Gauge::kThrottle, nvml::kHeldByHeat);
+  EXPECT_EQ(0, in_child([] {
+              unsigned int figure = 7;
+              unsigned long long wide = 0;
+              REQUIRE_OK(nvmlInit_v2());
+              REQUIRE_OK(nvmlDeviceGetClockInfo(device(0), nvml::kClockSm, &figure));
+              REQUIRE(figure == 1'500);
+              REQUIRE_OK(nvmlDeviceGetClockInfo(device(0), nvml::kClockMemory, &figure));
+              REQUIRE(figure == 0);
+              REQUIRE_OK(nvmlDeviceGetTotalEccErrors(device(0), nvml::kEccUncorrected,
+                                                     nvml::kEccSinceBoot, &wide));
+              REQUIRE(wide == 3);
+              REQUIRE_OK(nvmlDeviceGetCurrentClocksThrottleReasons(device(0), &wide));
+              REQUIRE(wide == nvml::kHeldByHeat);
+              REQUIRE(nvmlDeviceGetFanSpeed(device(0), &figure) == nvml::kNotSupported);
+            }));
+}
+
 TEST(Nvml, MemoryIsWhatProcessesOthersAndTheDriverHave) {
   const TemporaryWorld temporary("1x16GiB,reserved=512MiB");
   World world = temporary.open();
@@ -169,8 +232,9 @@ TEST(Nvml, WhatWatchersWantToFindIsThere) {
               REQUIRE(number == 1);
               REQUIRE_OK(nvmlDeviceGetMPSComputeRunningProcesses_v3(device(1), &number, nullptr));
               REQUIRE(number == 0);
-              REQUIRE(nvmlDeviceGetFanSpeed() == nvml::kNotSupported);
-              REQUIRE(nvmlDeviceGetProcessUtilization() == nvml::kNotSupported);
+              REQUIRE(nvmlDeviceGetFanSpeed(device(1), &number) == nvml::kNotSupported);
+              REQUIRE(nvmlDeviceGetProcessUtilization(device(1), nullptr, &number, 0) ==
+                      nvml::kNotSupported);
             }));
 }
 

@@ -12,6 +12,7 @@
 #include "simgpu/simctl/show.h"
 #include "simgpu/world/clock.h"
 #include "simgpu/world/fault.h"
+#include "simgpu/world/gauges.h"
 
 namespace berth::simgpu {
 namespace {
@@ -194,6 +195,27 @@ Result<std::string> utilization(World& world, Words words) {
   return std::string();
 }
 
+Result<std::string> gauge(World& world, Words words) {
+  TRY(device, parse_device(world, words[0]));
+  const auto* known = std::ranges::find(kGaugeNames, words[1]);
+  if (known == std::end(kGaugeNames)) {
+    std::string names;
+    for (const std::string_view name : kGaugeNames) names.append(" ").append(name);
+    return Error{Errc::kInvalid, "'" + words[1] + "' is none of" + names};
+  }
+  Told& figure = world.file()
+                     .devices[device]
+                     .gauges[static_cast<std::size_t>(known - std::begin(kGaugeNames))];
+  if (words[2] == "off") {
+    figure = 0;
+    return std::string();
+  }
+  TRY(value, take_number<std::uint32_t>(words[2]));
+  if (value == ~0U) return Error{Errc::kInvalid, "'" + words[2] + "' is too large"};
+  figure = value + 1;
+  return std::string();
+}
+
 Result<std::string> lose(World& world, Words words) {
   TRY(device, parse_device(world, words[0]));
   world.file().devices[device].lost = 1;
@@ -251,6 +273,9 @@ constexpr Command kCommands[] = {
     {"mode", "DEVICE usual|mig|mps", "how the device is shared", 2, 2, &mode},
     {"utilization", "DEVICE PERCENT|off [PERCENT]",
      "how busy the device is, and its memory; off: the driver does not tell", 2, 3, &utilization},
+    {"gauge", "DEVICE NAME VALUE|off",
+     "what NVML tells of temperature, power and the like; off: what follows from the load", 3, 3,
+     &gauge},
     {"reserved", "DEVICE SIZE", "the driver keeps that much of it for itself", 2, 2, &reserved},
 };
 

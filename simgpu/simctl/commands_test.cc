@@ -76,6 +76,13 @@ TEST(Simctl, UtilizationIsSetInPercentOrNotTold) {
   EXPECT_EQ(shown(world)["devices"][0]["utilization"]["memory"], 40);
   EXPECT_FALSE(runs(world, {"utilization", "0", "101"}));
   EXPECT_FALSE(runs(world, {"utilization", "1", "10"}));
+  EXPECT_TRUE(shown(world)["devices"][0]["gauges"]["temperature"].is_null());
+  ASSERT_TRUE(runs(world, {"gauge", "0", "temperature", "0"}));
+  EXPECT_EQ(shown(world)["devices"][0]["gauges"]["temperature"], 0);
+  EXPECT_FALSE(runs(world, {"gauge", "0", "warmth", "1"}));
+  EXPECT_FALSE(runs(world, {"gauge", "0", "temperature", "4294967295"}));
+  ASSERT_TRUE(runs(world, {"gauge", "0", "temperature", "off"}));
+  EXPECT_TRUE(shown(world)["devices"][0]["gauges"]["temperature"].is_null());
   ASSERT_TRUE(runs(world, {"utilization", "0", "off"}));
   EXPECT_TRUE(shown(world)["devices"][0]["utilization"].is_null());
 }

@@ -7,6 +7,7 @@
 
 #include "simgpu/world/clock.h"
 #include "simgpu/world/device_text.h"
+#include "simgpu/world/gauges.h"
 
 namespace berth::simgpu {
 namespace {
@@ -20,9 +21,18 @@ Json process_json(const ProcessFigures& process) {
           {"ended", process.ended}};
 }
 
-Json utilization_json(UtilizationRates rates) {
-  if (!rates.is_told) return nullptr;
-  return {{"gpu", rates.computing}, {"memory", rates.copying}};
+Json utilization_json(std::optional<UtilizationRates> rates) {
+  if (!rates) return nullptr;
+  return {{"gpu", rates->computing}, {"memory", rates->copying}};
+}
+
+Json gauges_json(World& world, std::uint32_t device) {
+  Json gauges = Json::object();
+  for (std::size_t i = 0; i < kGauges; ++i) {
+    const auto figure = gauge_of(world, device, static_cast<Gauge>(i));
+    gauges[std::string(kGaugeNames[i])] = figure ? Json(*figure) : Json(nullptr);
+  }
+  return gauges;
 }
 
 Json device_json(World& world, std::uint32_t index) {
@@ -44,7 +54,8 @@ Json device_json(World& world, std::uint32_t index) {
           {"unmanaged_bytes", world.unmanaged_used(index).value},
           {"lost", world.is_lost(index)},
           {"mode", kModeNames[static_cast<std::size_t>(device.mode.load())]},
-          {"utilization", utilization_json(device.utilization.load())},
+          {"utilization", utilization_json(utilization_of(world, index))},
+          {"gauges", gauges_json(world, index)},
           {"processes", std::move(processes)}};
 }
 

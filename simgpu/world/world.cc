@@ -91,6 +91,7 @@ std::optional<std::uint32_t> World::claim_slot() {
     lock_ = std::move(lock);
     slot.generation.fetch_add(1);
     slot.contexts.store(0);
+    for (auto& load : slot.load) load.store(0);
     slot.checkpoint.owner.store(0);
     slot.checkpoint.thread.store(0);
     slot.own_pid.store(numbers.own_pid);

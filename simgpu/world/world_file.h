@@ -14,7 +14,7 @@
 namespace berth::simgpu {
 
 constexpr std::uint64_t kMagic = 0x4d49534854524542;  // "BERTHSIM"
-constexpr std::uint32_t kLayout = 4;
+constexpr std::uint32_t kLayout = 5;
 constexpr std::uint32_t kEventsMax = 8192;
 constexpr std::uint32_t kUnmanagedSlot = 0;
 constexpr std::int32_t kUnmanagedPid = 4194303;  // Linux gives pids below 2^22; this one last.
@@ -33,6 +33,24 @@ struct UtilizationRates {
   std::uint8_t unused = 0;
 };
 
+/// Figures that NVML tells of a device beside its memory.
+enum class Gauge : std::uint32_t {
+  kTemperature,  // Degrees Celsius.
+  kPower,        // Milliwatts, like the limit.
+  kPowerLimit,
+  kSmClock,  // Megahertz, like the memory's.
+  kMemoryClock,
+  kFan,  // Percent.
+  kPcieGeneration,
+  kPcieLanes,
+  kEccCorrected,
+  kEccUncorrected,
+  kThrottle,  // NVML's bits.
+};
+constexpr std::size_t kGauges = 11;
+/// A figure plus 1; 0: nobody has said any.
+using Told = std::atomic<std::uint32_t>;
+
 struct alignas(64) DeviceState {
   std::array<std::uint8_t, 16> uuid;  // Written once, like the model.
   std::array<char, kModelLengthMax + 1> model;
@@ -42,6 +60,8 @@ struct alignas(64) DeviceState {
   std::atomic<std::uint32_t> lost;             // berth-simctl.
   std::atomic<DeviceMode> mode;                // berth-simctl.
   std::atomic<UtilizationRates> utilization;   // berth-simctl.
+  std::array<Told, kGauges> gauges;            // berth-simctl.
+  std::atomic<std::uint32_t> has_load;  // Some process has said how busy it keeps the device. It.
 };
 
 /// The checkpoint calls, in this order in CheckpointState and FaultState.
@@ -80,6 +100,8 @@ struct alignas(64) SlotState {
   std::atomic<std::uint64_t> death;  // When it was first seen dead (us, 48 bits), and of which
                                      // generation (16 bits). Written by any that sees it.
   std::array<Share, kDevicesMax + 1> shares;  // Of the devices, and of the host's memory.
+  // How busy it keeps each device, in percent. Owner; 0 where nobody has said it since it came.
+  std::array<std::atomic<std::uint32_t>, kDevicesMax> load;
   CheckpointState checkpoint;
 };
 

@@ -163,6 +163,12 @@ told = ''
 for path, verbs in ask('GET', '/v1/openapi.json')[1]['paths'].items():
     if 'get' not in verbs or 'openapi' in path:
         continue
+    if path == '/metrics':  # Text.
+        one = connect()
+        one.sendall(b'GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n')
+        while more := one.recv(65536):
+            told += more.decode()
+        continue
     if path.endswith('events') and 'history' not in path:
         one = connect()
         one.sendall(f'GET {path.replace("{ref}", "1")} HTTP/1.1\r\nHost: x\r\n\r\n'.encode())

@@ -47,6 +47,7 @@ function history(of: 'device' | 'lease') {
         figure: of === 'lease' ? 'used' : 'granted',
         known_ms: range.step,
         vram_max_bytes: 2 * kGiB,
+        percent_mean: null,
       });
     }
   }

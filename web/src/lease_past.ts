@@ -25,7 +25,7 @@ export function leasePastOf(past: Past, from: number, to: number): LeasePast {
     if (time === null || point.of !== 'lease' || point.figure !== 'used') continue;
     // The step in which it was granted begins before that.
     const at = Math.max(time, from);
-    sums.set(at, (sums.get(at) ?? 0) + point.vram_max_bytes);
+    sums.set(at, (sums.get(at) ?? 0) + (point.vram_max_bytes ?? 0));
   }
   const runs: [number, number][][] = [];
   let last = -Infinity;

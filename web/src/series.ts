@@ -163,6 +163,7 @@ function valuesFor(
   if (point.of === 'device' && point.figure === 'unmanaged') {
     return lineOf(series, null, '').values;
   }
+  if (point.of === 'device' && point.figure === 'utilization') return series.busy;
   if (point.of === 'lease' && point.figure === 'used' && point.lease !== null) {
     return lineOf(series, point.lease, nameOf(point.lease, point.name)).values;
   }
@@ -182,11 +183,12 @@ function lineOf(series: Series, lease: number | null, name: string): Line {
  *  the most counts. */
 function fill(series: Series, values: (number | null)[], point: PastPoint, stepMs: number): void {
   const time = timeOf(point.time);
-  if (time === null) return;
+  const value = point.vram_max_bytes ?? point.percent_mean;
+  if (time === null || value === null) return;
   const first = Math.floor((time - series.start) / series.step);
   const last = Math.max(first, Math.floor((time + stepMs - 1 - series.start) / series.step));
   for (let i = Math.max(0, first); i <= Math.min(series.count - 1, last); ++i) {
-    values[i] = Math.max(values[i] ?? 0, point.vram_max_bytes);
+    values[i] = Math.max(values[i] ?? 0, value);
   }
 }
 

@@ -160,6 +160,26 @@ export function chartReading(
   return `${when}: used ${gib(used)}, granted ${gib(granted)}${share}`;
 }
 export const now = 'now';
+
+/** Figures of a device's head, each with its unit: as far as they are known. */
+export function vitals(device: Device): [string, string][] {
+  const { gpu_utilization_percent: busy, temperature_celsius: celsius } = device;
+  const watts = (milliwatts: number | null) => String(Math.round((milliwatts ?? 0) / 1000));
+  const known: [string, string][] = [];
+  if (busy !== null) known.push([String(busy), '% busy']);
+  if (celsius !== null) known.push([String(celsius), '°C']);
+  if (device.power_milliwatts !== null) {
+    const limit = device.power_limit_milliwatts;
+    known.push([watts(device.power_milliwatts), limit === null ? 'W' : `of ${watts(limit)} W`]);
+  }
+  return known;
+}
+/** What holds a device's clocks down. */
+export const throttled = {
+  power: 'held down by its power limit',
+  thermal: 'held down by its heat',
+  hardware: 'held down by its board',
+};
 export const table = 'Table';
 
 export const leases = {

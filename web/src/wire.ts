@@ -281,6 +281,7 @@ export type LeaseDevice = {
   vram_drift_bytes: number | null;
   refused_allocations: number | null;
   vram_wanted_bytes: number | null;
+  gpu_utilization_percent: number | null;
 };
 
 export type Stray = {
@@ -322,6 +323,17 @@ export type Device = {
   vram_driver_bytes: number | null;
   gpu_utilization_percent: number | null;
   memory_utilization_percent: number | null;
+  temperature_celsius: number | null;
+  power_milliwatts: number | null;
+  power_limit_milliwatts: number | null;
+  sm_clock_mhz: number | null;
+  memory_clock_mhz: number | null;
+  fan_percent: number | null;
+  pcie_generation: number | null;
+  pcie_lanes: number | null;
+  ecc_corrected_errors: number | null;
+  ecc_uncorrected_errors: number | null;
+  throttle: "none" | "power" | "thermal" | "hardware" | null;
   vram_reserve_bytes: number;
   vram_held_back_bytes: number;
   vram_charged_bytes: number;
@@ -343,6 +355,7 @@ export type UnmanagedProcess = {
   user_id: number;
   name: string | null;
   vram_used_bytes: number | null;
+  gpu_utilization_percent: number | null;
   lease: number | null;
 };
 
@@ -473,11 +486,14 @@ export type PastPoint = {
   name: string | null;
   user: string | null;
   user_id: number | null;
-  figure: "used" | "granted" | "unmanaged";
+  figure: "used" | "granted" | "unmanaged" | "utilization";
   known_ms: number;
-  vram_min_bytes: number;
-  vram_mean_bytes: number;
-  vram_max_bytes: number;
+  vram_min_bytes: number | null;
+  vram_mean_bytes: number | null;
+  vram_max_bytes: number | null;
+  percent_min: number | null;
+  percent_mean: number | null;
+  percent_max: number | null;
 };
 
 export type Sessions = {
@@ -585,7 +601,7 @@ export type Alert = {
   subject: AlertSubject;
   text: string;
   value: number | null;
-  unit: "bytes" | "share" | "ms" | null;
+  unit: "bytes" | "share" | "ms" | "celsius" | "watts" | null;
   severity: "info" | "warn" | "critical";
   time: string;
   since: string;

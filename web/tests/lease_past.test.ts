@@ -30,6 +30,9 @@ function past(points: [number, number, string?][]): Past {
       vram_min_bytes: 0,
       vram_mean_bytes: 0,
       vram_max_bytes: bytes,
+      percent_min: null,
+      percent_mean: null,
+      percent_max: null,
     })),
   };
 }

@@ -33,6 +33,17 @@ export function device(index: number, fields: Partial<Device> = {}): Device {
     vram_driver_bytes: 0,
     gpu_utilization_percent: null,
     memory_utilization_percent: null,
+    temperature_celsius: null,
+    power_milliwatts: null,
+    power_limit_milliwatts: null,
+    sm_clock_mhz: null,
+    memory_clock_mhz: null,
+    fan_percent: null,
+    pcie_generation: null,
+    pcie_lanes: null,
+    ecc_corrected_errors: null,
+    ecc_uncorrected_errors: null,
+    throttle: null,
     vram_reserve_bytes: kGiB,
     vram_held_back_bytes: kGiB,
     vram_charged_bytes: 0,
@@ -61,6 +72,7 @@ export function part(index: number, granted: number, used: number | null): Lease
     vram_drift_bytes: null,
     refused_allocations: null,
     vram_wanted_bytes: null,
+    gpu_utilization_percent: null,
   };
 }
 

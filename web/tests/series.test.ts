@@ -24,6 +24,9 @@ function point(second: number, gib: number, fields: Partial<PastPoint> = {}): Pa
     vram_min_bytes: 0,
     vram_mean_bytes: 0,
     vram_max_bytes: gib * kGiB,
+    percent_min: null,
+    percent_mean: null,
+    percent_max: null,
     ...fields,
   };
 }
@@ -155,4 +158,11 @@ test('a line of which nothing is left in the range goes', () => {
     now.lines.map((line) => line.lease),
     [null],
   );
+});
+
+test('how busy the device was comes from the past, too', () => {
+  const busy = { of: 'device', lease: null, figure: 'utilization', vram_max_bytes: null } as const;
+  const known = filled([point(2, 0, { ...busy, percent_mean: 80 })]);
+  assert.deepEqual(known.busy, [null, null, null, null, null, null, null, 80, null, null]);
+  assert.equal(known.lines.length, 0);
 });

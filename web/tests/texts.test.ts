@@ -160,3 +160,15 @@ test('no sentence of the page blames or shouts', async () => {
   const source = await readFile(new URL('../src/texts.ts', import.meta.url), 'utf8');
   assert.doesNotMatch(source, /'[^']*\b(Error|Oops|Are you sure|Submit|OK)\b[^']*'/);
 });
+
+test('the head of a device tells what is known, with its unit', () => {
+  assert.deepEqual(texts.vitals(device(0)), []);
+  const known = { gpu_utilization_percent: 0, temperature_celsius: 61, power_milliwatts: 238_900 };
+  assert.deepEqual(texts.vitals(device(0, known)), [
+    ['0', '% busy'],
+    ['61', '°C'],
+    ['239', 'W'],
+  ]);
+  const limited = { power_milliwatts: 238_000, power_limit_milliwatts: 360_000 };
+  assert.deepEqual(texts.vitals(device(0, limited)), [['238', 'of 360 W']]);
+});

@@ -10,6 +10,7 @@ std::set<LeaseId> Attribution::take(const Sample& sample) {
   for (const LeaseId id : touched) {
     for (auto& [device, use] : known_[id].uses) {
       use.now.reset();
+      use.gpu_utilization.reset();
       use.figure_missing = use.runs_on = false;
     }
   }
@@ -56,6 +57,7 @@ void Attribution::attribute(const DeviceSample& device, Instant asked_at,
                       .user = process.user,
                       .name = process.name,
                       .used = process.used,
+                      .gpu_utilization = process.gpu_utilization,
                       .lease = counts ? id : std::nullopt});
     sums.theirs += process.used.value_or(Bytes{});
     // What a lease has left behind is named by its environment, and was never to be ignored.
@@ -90,6 +92,10 @@ void Attribution::attribute(const DeviceSample& device, const ProcessSample& pro
     for (const Part& part : lease.granted()->parts) {
       if (part.device == device.id) sums.assumed += part.budget;
     }
+  }
+  if (process.gpu_utilization) {
+    use.gpu_utilization =
+        std::min(use.gpu_utilization.value_or(0) + *process.gpu_utilization, 100U);
   }
   measured_.insert(lease.id);
 }

@@ -26,6 +26,7 @@ namespace berth::core {
 /// Measured of a lease on one device.
 struct Use {
   std::optional<Bytes> now;
+  std::optional<std::uint32_t> gpu_utilization;  // Of its processes together, in percent.
   Bytes peak;
   bool figure_missing = false;  // The driver lists a process and gives no figure for it.
   bool runs_on = false;  // One of its processes is no member: when they are told to end, it is not.

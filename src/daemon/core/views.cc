@@ -89,6 +89,7 @@ void Views::add_use(const Lease& lease, LeaseView& view) const {
   for (LeasePart& part : view.parts) {
     if (const Use* use = attribution_->use(lease.id, part.device)) {
       part.used = use->now;
+      part.gpu_utilization = use->gpu_utilization;
       part.peak = use->highest();
       part.ledger = use->ledger;
       part.drift = use->drift;

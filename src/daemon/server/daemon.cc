@@ -237,6 +237,7 @@ void Daemon::Impl::make_world() {
       .history = *history,
       .alerts = *alerts,
       .mover = *mover,
+      .clock = clock,
       .happened = [this](const AuditEntry& entry) { service->live().happened(entry); },
       .leases_directory = os::leases_directory(paths.socket),
       .user_names = user_names,
@@ -256,8 +257,9 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   syncs = std::make_unique<SyncQueue>(io, *journal, journal_descriptor);
   make_listeners();
   make_world();
-  service = std::make_unique<Service>(service_settings(), *this, clock,
-                                      Service::Asked{history.get(), alerts.get(), syncs.get()});
+  service = std::make_unique<Service>(
+      service_settings(), *this, clock,
+      Service::Asked{history.get(), alerts.get(), syncs.get(), &world->metrics()});
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);
   timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {
     engine->on_timer(service->now());
@@ -308,7 +310,6 @@ Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Daemon::~Daemon() = default;
 
 // The loop.
-
 void Daemon::run() {
   impl_->run();
 }

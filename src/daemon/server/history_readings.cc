@@ -34,6 +34,10 @@ void add_device(std::vector<Reading>& into, const DeviceSample& device,
   const DeviceView& view = *found;
   into.push_back(of_device(device.id, Figure::kGranted, view.granted));
   if (view.unmanaged) into.push_back(of_device(device.id, Figure::kUnmanaged, *view.unmanaged));
+  if (device.figures.gpu_utilization) {
+    into.push_back(
+        of_device(device.id, Figure::kUtilization, Bytes{*device.figures.gpu_utilization}));
+  }
 }
 
 }  // namespace
@@ -72,6 +76,10 @@ std::vector<Reading> readings_of(const Sample& sample, const std::vector<DeviceV
       if (!has_figures || !part.used) continue;
       reading.subject.figure = Figure::kUsed;
       reading.value = *part.used;
+      readings.push_back(reading);
+      if (!part.gpu_utilization) continue;
+      reading.subject.figure = Figure::kUtilization;
+      reading.value = Bytes{*part.gpu_utilization};
       readings.push_back(std::move(reading));
     }
   }

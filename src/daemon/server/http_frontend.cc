@@ -102,7 +102,9 @@ HttpFrontend::HttpFrontend(boost::asio::io_context& io, Entrances& entrances, ht
 
 void HttpFrontend::listen_at(TokenPort port) {
   address_ = "http://127.0.0.1:" + std::to_string(port.bound.port);
-  const wire::Door door{.port = port.bound.port, .token = std::move(port.token)};
+  const wire::Door door{.port = port.bound.port,
+                        .token = std::move(port.token),
+                        .open_metrics = settings_.config.daemon.open_metrics};
   port_ = std::make_unique<AtPort>(door,
                                    PageDoor::Ports{.behind = behind_,
                                                    .sessions = sessions_,

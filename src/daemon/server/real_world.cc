@@ -10,6 +10,9 @@ namespace berth::server {
 
 Status RealWorld::append(const std::vector<Record>& records) {
   for (const Record& record : records) {
+    if (const auto* leaving = std::get_if<LeaseReleasing>(&record.fact)) {
+      metrics_.leaves(leaving->id, parts_.clock.now());
+    }
     if (const auto* end = std::get_if<LeaseEnded>(&record.fact)) parts_.history.ended(end->id);
     if (const auto* again = std::get_if<LeaseRequeued>(&record.fact)) {
       parts_.history.requeued(again->id, record.wall);
@@ -32,6 +35,7 @@ void RealWorld::did(const AuditEntry& entry) {
     return found == parts_.user_names.end() ? os::user_name(user) : found->second;
   };
   parts_.log.info(log_line(entry, name_of));
+  metrics_.did(entry);
   AuditEntry kept = entry;
   kept.reason = reason_of(entry, name_of);
   parts_.history.did(kept);

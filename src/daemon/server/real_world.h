@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "os/clock.h"
 #include "server/alert_service.h"
 #include "server/budget_files.h"
 #include "server/device_claims.h"
 #include "server/history_recorder.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/mover_runner.h"
 #include "server/ports.h"
 #include "server/probe_runner.h"
@@ -31,6 +33,7 @@ class RealWorld final : public World {
     HistoryRecorder& history;
     AlertService& alerts;
     MoverRunner& mover;
+    const os::Clock& clock;
     std::function<void(const AuditEntry&)> happened;  // With its reason in words.
     std::string leases_directory;
     const std::map<UserId, std::string>& user_names;
@@ -52,6 +55,8 @@ class RealWorld final : public World {
   void on_lease_event(core::Now now, const core::Coordinator& coordinator,
                       const core::Notify& news) override {
     parts_.alerts.on_lease_event(now, coordinator, news);
+    // By the clock, not by the step's moment: a hand-over takes less than that differs.
+    metrics_.on_lease_event({.instant = parts_.clock.now(), .wall = now.wall}, coordinator, news);
   }
   void did(const AuditEntry& entry) override;
   void on_audit(core::Now now, const core::Coordinator& coordinator,
@@ -80,8 +85,11 @@ class RealWorld final : public World {
   void settle_dead(const Sample& sample) override { parts_.files.settle_dead(sample); }
   Instant ask_again_at() const override { return parts_.files.ask_again_at(); }
 
+  const Metrics& metrics() const { return metrics_; }
+
  private:
   Parts parts_;
+  Metrics metrics_;
 };
 
 }  // namespace berth::server

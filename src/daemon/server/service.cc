@@ -35,6 +35,7 @@ Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock, A
       clock_(clock),
       history_(asked.history),
       alerts_(asked.alerts),
+      metrics_(asked.metrics),
       syncs_(asked.syncs),
       live_(to_text(os::random_handle()), settings_.host) {}
 
@@ -194,6 +195,13 @@ std::optional<ApiError> Service::dispatch(ConnectionId connection, Client& clien
     case Route::kDaemonReload:
     case Route::kDashboard:
       return manage(connection, client, route.route, request.body);
+    case Route::kMetrics:
+      if (metrics_ == nullptr) return error_of(RefusalCode::kNotFound, "nothing is counted here");
+      engine_->want_fresh_sample(now());
+      answered_ = true;
+      transport_->answer(connection, metrics_->answer(engine_->coordinator(), host_, now(),
+                                                      request.header("Accept").value_or("")));
+      return std::nullopt;
     case Route::kDaemonSync:
       return sync(connection, request.body);
     case Route::kLease:
@@ -260,23 +268,13 @@ std::optional<std::string> Service::overview(const Client& client, const wire::R
   }
 }
 
-/// The whole list, when it is asked for again and again, is written down once.
 std::string Service::leases(const Client& client, const wire::RouteMatch& route, core::Now at) {
   const core::Coordinator& coordinator = engine_->coordinator();
   const wire::Viewer to = viewer(client);
   Which which{.ended = route.all, .limit = route.limit, .before = route.before};
   if (route.all && !route.limit) which.limit = wire::kLeasePageMax;
   if (route.all || route.limit || route.before) return leases_json(coordinator, at, which, to);
-  const WrittenList::Of of{.version = engine_->version(),
-                           .all_commands = to.sees_all_commands,
-                           .all_handles = to.sees_all_handles};
-  WrittenList& list = lists_[to.user];
-  if (list.of != of || list.at + kListFor < at.instant || list.body.empty()) {
-    list = {.of = of, .at = at.instant, .body = leases_json(coordinator, at, which, to)};
-  }
-  std::string body = list.body;
-  if (lists_.size() > kListsMax || body.size() > kListMax) lists_.clear();
-  return body;
+  return lists_.list(coordinator, engine_->version(), at, to);
 }
 
 std::optional<ApiError> Service::about_lease(ConnectionId connection, Client& client,

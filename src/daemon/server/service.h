@@ -24,11 +24,13 @@
 #include "server/history_recorder.h"
 #include "server/host.h"
 #include "server/live_streams.h"
+#include "server/metrics.h"
 #include "server/pace.h"
 #include "server/ports.h"
 #include "server/sync_queue.h"
 #include "server/translate.h"
 #include "server/views.h"
+#include "server/written_lists.h"
 #include "wire/daemon.h"
 #include "wire/error.h"
 #include "wire/hello.h"
@@ -50,17 +52,15 @@ struct ServiceSettings {
 
 class Service final : public http::Handler, public Outbox {
  public:
-  static constexpr Duration kFiguresWithin = seconds(3);   // Then old ones have to do.
-  static constexpr Duration kListFor = milliseconds(100);  // A list is told again, unchanged.
-  static constexpr std::size_t kListsMax = 16;             // Kept for that, one of a user,
-  static constexpr std::size_t kListMax = std::size_t{4} << 20U;  // of so many bytes.
+  static constexpr Duration kFiguresWithin = seconds(3);  // Then old ones have to do.
 
-  /// Who can be asked about the past, about the rules, and for a journal on the disk. Without one,
-  /// nobody can.
+  /// Who can be asked about the past, about the rules, for a journal on the disk, and what has been
+  /// counted. Without one, nobody can.
   struct Asked {
     HistoryRecorder* history = nullptr;
     AlertService* alerts = nullptr;
     SyncQueue* syncs = nullptr;
+    const Metrics* metrics = nullptr;
   };
 
   Service(ServiceSettings settings, Host& host, const os::Clock& clock, Asked asked);
@@ -114,19 +114,6 @@ class Service final : public http::Handler, public Outbox {
     http::Request request;
   };
 
-  /// The live leases as one user was told them.
-  struct WrittenList {
-    struct Of {
-      std::uint64_t version = 0;  // Of the engine.
-      bool all_commands = false;
-      bool all_handles = false;
-      friend constexpr bool operator==(const Of&, const Of&) = default;
-    };
-    Of of;
-    Instant at;
-    std::string body;
-  };
-
   void open_live(ConnectionId connection, Client& client);
   bool waits_for_figures(ConnectionId connection, const wire::RouteMatch& route,
                          http::Request& request);
@@ -170,10 +157,11 @@ class Service final : public http::Handler, public Outbox {
   http::Transport* transport_ = nullptr;
   HistoryRecorder* history_;
   AlertService* alerts_;
+  const Metrics* metrics_;
   SyncQueue* syncs_;
 
   std::map<ConnectionId, Client> clients_;
-  std::map<UserId, WrittenList> lists_;
+  WrittenLists lists_;
   std::map<UserId, std::size_t> streams_;
   Pace pace_;
   std::size_t event_streams_ = 0;

@@ -92,7 +92,7 @@ class ServiceTest : public ::testing::Test {
                   .streams_per_user = 2,
                   .host = "workbench",
                   .environment = {.socket = "/run/berthd.sock"}},
-                 host_, clock_, {.syncs = &syncs_}),
+                 host_, clock_, {.syncs = &syncs_, .metrics = &metrics_}),
         world_(trace_),
         engine_({.core = {.order = Order::kFifo,
                           .reserve = {},
@@ -168,6 +168,7 @@ class ServiceTest : public ::testing::Test {
   SyncQueue syncs_{io_, journal_, std::nullopt};
   Sent sent_;
   std::vector<std::string> trace_;
+  Metrics metrics_;
   Service service_;
   FakeWorld world_;
   Engine engine_;

@@ -96,7 +96,8 @@ history::Subject subject_in(const Statement& row, int first) {
   subject.process = {.pid = static_cast<std::int32_t>(row.number(first + 2)),
                      .start_ticks = row.number(first + 3)};
   const auto figure = row.number(first + 4);
-  subject.figure = static_cast<history::Figure>(std::min<std::uint64_t>(figure, 2));
+  constexpr auto kMost = static_cast<std::uint64_t>(history::kLastFigure);
+  subject.figure = static_cast<history::Figure>(std::min(figure, kMost));
   return subject;
 }
 
@@ -165,6 +166,11 @@ Result<HistoryFile> HistoryFile::open_database(const HistoryOptions& options) {
   TRY(id, database.number("PRAGMA application_id"));
   if (id != kHistoryApplicationId) {
     return Error{Errc::kCorrupt, options.path + " is a database of something else"};
+  }
+  if (version < kVersion) {
+    // The tables are the same. What reads only the former would not know the figure that came.
+    const std::string number = std::to_string(kVersion);
+    TRY_STATUS(database.execute("PRAGMA user_version = " + number));
   }
   TRY(mode, database.prepare("PRAGMA journal_mode = WAL"));
   TRY_STATUS(mode.run());

@@ -43,7 +43,7 @@ struct RestingLease {
 
 class HistoryFile {
  public:
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;       // 1: without Figure::kUtilization.
   static constexpr std::size_t kPointsMax = 40'000;  // In one answer.
   static constexpr std::size_t kSessionsMax = 10'000;
 

@@ -385,19 +385,32 @@ TEST_F(HistoryFileTest, ADatabaseOfSomethingElseIsMovedAsideToo) {
   EXPECT_EQ(files_named(".corrupt"), 1U);
 }
 
+TEST_F(HistoryFileTest, FileOfTheFormerReleaseGoesOnAsOneOfThis) {
+  {
+    start();
+  }
+  {
+    Result<Database> other = Database::open(options_.path, Database::Access::kReadWrite, nullptr);
+    ASSERT_TRUE(other->execute("PRAGMA user_version = 1").ok());
+  }
+  ASSERT_TRUE(HistoryFile::open(options_, findings_).ok());
+  Result<Database> other = Database::open(options_.path, Database::Access::kReadOnly, nullptr);
+  EXPECT_EQ(*other->number("PRAGMA user_version"), HistoryFile::kVersion);
+}
+
 TEST_F(HistoryFileTest, FileOfALaterReleaseIsRefusedAndNotTouched) {
   {
     start();
   }
   {
     Result<Database> other = Database::open(options_.path, Database::Access::kReadWrite, nullptr);
-    ASSERT_TRUE(other->execute("PRAGMA user_version = 2").ok());
+    ASSERT_TRUE(other->execute("PRAGMA user_version = 3").ok());
   }
   const auto before = std::filesystem::file_size(options_.path);
   const Result<HistoryFile> refused = HistoryFile::open(options_, findings_);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Errc::kVersion);
-  EXPECT_THAT(refused.error().message, HasSubstr("format 2"));
+  EXPECT_THAT(refused.error().message, HasSubstr("format 3"));
   EXPECT_EQ(std::filesystem::file_size(options_.path), before);
   EXPECT_EQ(files_named(".corrupt"), 0U);
 }

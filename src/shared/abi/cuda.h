@@ -16,6 +16,7 @@ namespace berth {
 CUresult berthSimulatedContextBytes(std::size_t* bytes);
 /// What the driver counts for the calling process on a device. No real one either.
 CUresult berthSimulatedUsedBytes(std::size_t* bytes, CUdevice device);
+CUresult berthSimulatedLoad(unsigned int percent, CUdevice device);
 // NOLINTEND(readability-identifier-naming)
 }  // namespace berth
 }

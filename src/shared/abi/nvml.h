@@ -135,8 +135,33 @@ struct Utilization {
   unsigned int memory;
 };
 
+/// Of a process, since its sample before.
+struct ProcessUtilization {
+  unsigned int pid;
+  unsigned long long time_us;  // Since 1970.
+  unsigned int gpu;            // In percent, as the rest.
+  unsigned int memory;
+  unsigned int encoder;
+  unsigned int decoder;
+};
+
+// Arguments that say which.
+constexpr unsigned int kClockGraphics = 0;
+constexpr unsigned int kClockSm = 1;
+constexpr unsigned int kClockMemory = 2;
+constexpr unsigned int kEccCorrected = 0;
+constexpr unsigned int kEccUncorrected = 1;
+constexpr unsigned int kEccSinceBoot = 0;  // Of the driver: NVML calls it volatile.
+
+// What holds the clocks down (nvmlClocksThrottleReason…), as bits.
+constexpr unsigned long long kHeldByPowerCap = 0x4;
+constexpr unsigned long long kHeldByHardware = 0x8;
+constexpr unsigned long long kHeldByHeat = 0x20;
+constexpr unsigned long long kHeldByHardwareHeat = 0x40;
+constexpr unsigned long long kHeldByPowerBrake = 0x80;
+
 static_assert(sizeof(MemoryV2) == 40 && sizeof(PciInfo) == 68 && sizeof(ProcessInfoV1) == 16 &&
-              sizeof(ProcessInfoV2) == 24);
+              sizeof(ProcessInfoV2) == 24 && sizeof(ProcessUtilization) == 32);
 
 }  // namespace berth::nvml
 

@@ -109,6 +109,54 @@ TEST(Alarms, WhatIsUnknownNeitherBeginsNorEnds) {
   EXPECT_TRUE(watch.alarms.states()[0].firing);
 }
 
+TEST(Alarms, ADeviceIsToldOfThatIsHotOrHeldDown) {
+  DeviceView device{.id = kDevice, .model = "Simulated"};
+  const auto found = [&](std::string_view when) {
+    Watch watch({rule(when)});
+    const std::string text =
+        watch.told(watch.alarms.step(watch.at(), Facts{.devices = {device}, .leases = {}}));
+    return text.empty() ? text
+                        : text + std::to_string(watch.last.value.value_or(0)) + " " +
+                              std::string(to_text(watch.last.unit));
+  };
+  for (const char* when : {"gpu.temperature < 200C", "gpu.power < 900W", "gpu.utilization < 100%",
+                           "gpu.throttled", "gpu.ecc_errors"}) {
+    EXPECT_EQ(found(when), "") << when;  // Not known.
+  }
+  device.figures = {.gpu_utilization = 3,
+                    .temperature = 86,
+                    .power_milliwatts = 271'900,
+                    .power_limit_milliwatts = 300'000,
+                    .ecc_uncorrected = 0,
+                    .throttle = Throttle::kNone};
+  EXPECT_EQ(found("gpu.temperature > 85C"), "firing GPU 0 (Simulated) is at 86 °C\n86 celsius");
+  EXPECT_EQ(found("gpu.temperature > 86C"), "");
+  EXPECT_EQ(found("gpu.power > 270W"), "firing GPU 0 (Simulated) draws 271 W of 300 W\n271 watts");
+  EXPECT_EQ(found("gpu.power >= 90%"), "firing GPU 0 (Simulated) draws 271 W of 300 W\n900 share");
+  EXPECT_EQ(found("gpu.power >= 91%"), "");
+  EXPECT_EQ(found("gpu.utilization <= 3%"),
+            "firing GPU 0 (Simulated) is busy 3 % of the time\n30 share");
+  EXPECT_EQ(found("gpu.throttled"), "");
+  EXPECT_EQ(found("gpu.ecc_errors"), "");
+  device.figures.throttle = Throttle::kThermal;
+  device.figures.ecc_uncorrected = 2;
+  EXPECT_EQ(found("gpu.throttled"), "firing GPU 0 (Simulated) is held down by its heat\n0 ");
+  EXPECT_NE(found("gpu.ecc_errors"), "");
+  device.figures.power_limit_milliwatts.reset();
+  EXPECT_EQ(found("gpu.power >= 90%"), "");  // Of what is not known.
+}
+
+TEST(Alarms, ALeaseThatComputesLittleIsToldOf) {
+  Watch watch({rule("lease.utilization < 5%")});
+  watch.leases = {lease(1, "train")};
+  watch.leases[0].parts = {{.granted = gib(1), .gpu_utilization = 4}, {.granted = gib(1)}};
+  EXPECT_EQ(watch.after(1, gib(1)), "");  // Of one of its GPUs it is not known.
+  watch.leases[0].parts[1].gpu_utilization = 9;
+  EXPECT_EQ(watch.after(1, gib(1)), "");
+  watch.leases[0].parts[1].gpu_utilization = 2;
+  EXPECT_EQ(watch.after(1, gib(1)), "firing lease 1 (train) computes 4 % of the time\n");
+}
+
 TEST(Alarms, AShareOfALeaseIsThatOfItsFullestDevice) {
   Watch watch({rule("lease.mem_used >= 75%")});
   LeaseView view = lease(12, "train");

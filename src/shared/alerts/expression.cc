@@ -17,7 +17,16 @@ namespace {
 using Kind = Alert::Subject::Kind;
 
 /// What stands behind a source.
-enum class Form : std::uint8_t { kSize, kLevel, kTime, kFlag, kEvent };
+enum class Form : std::uint8_t {
+  kSize,
+  kShare,
+  kTemperature,
+  kPower,
+  kLevel,
+  kTime,
+  kFlag,
+  kEvent
+};
 constexpr std::size_t kValueMax = 128;
 constexpr std::array<std::string_view, 4> kComparisons = {"<", "<=", ">", ">="};
 
@@ -29,10 +38,19 @@ Form form_of(Source source) {
     case kGpuGrantable:
     case kLeaseMemUsed:
       return Form::kSize;
+    case kGpuUtilization:
+    case kLeaseUtilization:
+      return Form::kShare;
+    case kGpuTemperature:
+      return Form::kTemperature;
+    case kGpuPower:
+      return Form::kPower;
     case kGpuPressure:
     case kLeasePressure:
       return Form::kLevel;
     case kGpuLost:
+    case kGpuThrottled:
+    case kGpuEccErrors:
     case kLeaseOverBudget:
     case kLeaseFrozen:
       return Form::kFlag;
@@ -50,6 +68,10 @@ Form form_of(Source source) {
       return Form::kEvent;
   }
   std::unreachable();
+}
+
+bool is_figure(Form form) {
+  return form != Form::kFlag && form != Form::kEvent;
 }
 
 struct Token {
@@ -90,9 +112,7 @@ class Parser {
   Result<Expression> parse() {
     TRY_STATUS(read_source());
     const Form form = form_of(is_.source);
-    if (form == Form::kSize || form == Form::kLevel || form == Form::kTime) {
-      TRY_STATUS(read_comparison(form));
-    }
+    if (is_figure(form)) TRY_STATUS(read_comparison(form));
     while (at_ < tokens_.size()) TRY_STATUS(read_more(form));
     return is_;
   }
@@ -145,9 +165,17 @@ class Parser {
       TRY(time, duration_of(token));
       return Threshold(time);
     }
-    if (token.text.ends_with('%')) {
-      const std::string_view digits(token.text.data(), token.text.size() - 1);
-      const auto percent = parse_number<std::uint32_t>(digits);
+    if (form == Form::kTemperature) {
+      if (const auto celsius = number_before('C', token)) return Threshold(Celsius{*celsius});
+      return wrong(token, "should be whole degrees Celsius, such as 85C");
+    }
+    if (form == Form::kPower && !token.text.ends_with('%')) {
+      if (const auto watts = number_before('W', token)) return Threshold(Watts{*watts});
+      return wrong(token,
+                   "should be whole watts, such as 250W, or a share of the limit, such as 95%");
+    }
+    if (form == Form::kShare || token.text.ends_with('%')) {
+      const auto percent = number_before('%', token);
       if (percent && *percent <= 100) return Threshold(Percent{*percent});
       return wrong(token, "should be a whole share from 0% to 100%");
     }
@@ -156,6 +184,11 @@ class Parser {
     const bool bare = token.text.find_first_not_of("0123456789.") == std::string_view::npos;
     if (size.ok() && (!bare || size->value == 0)) return Threshold(*size);
     return wrong(token, "should be a size with its unit, such as 8GiB, or a share, such as 88%");
+  }
+
+  static std::optional<std::uint32_t> number_before(char unit, const Token& token) {
+    if (!token.text.ends_with(unit)) return std::nullopt;
+    return parse_number<std::uint32_t>(token.text.substr(0, token.text.size() - 1));
   }
 
   static Result<Duration> duration_of(const Token& token) {
@@ -198,7 +231,10 @@ class Parser {
     const Threshold& clear = *is_.clear;
     const Threshold& threshold = *is_.threshold;
     if (clear.index() != threshold.index()) {
-      return wrong(value, "should be a share if the threshold is one, and a size if not");
+      return wrong(value,
+                   "should be a share if the threshold is one, and " +
+                       std::string(form_of(is_.source) == Form::kPower ? "watts" : "a size") +
+                       " if not");
     }
     const bool upwards =
         is_.comparison == Comparison::kMore || is_.comparison == Comparison::kAtLeast;
@@ -263,6 +299,8 @@ struct Written {
         {{3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}, {1, "ms"}}};
     return exact(static_cast<std::uint64_t>(time.ns / milliseconds(1).ns), kUnits);
   }
+  std::string operator()(Celsius celsius) const { return std::to_string(celsius.value) + "C"; }
+  std::string operator()(Watts watts) const { return std::to_string(watts.value) + "W"; }
   std::string operator()(Pressure level) const { return std::string(berth::to_text(level)); }
 };
 

@@ -26,7 +26,13 @@ enum class Source : std::uint8_t {
   kGpuGrantable,
   kGpuPressure,
   kGpuLost,
+  kGpuUtilization,
+  kGpuTemperature,
+  kGpuPower,
+  kGpuThrottled,
+  kGpuEccErrors,
   kLeaseMemUsed,
+  kLeaseUtilization,
   kLeasePressure,
   kLeaseWaiting,
   kLeaseOverBudget,
@@ -48,7 +54,13 @@ constexpr auto words_of(Source) {
                              {kGpuGrantable, "gpu.grantable"},
                              {kGpuPressure, "gpu.pressure"},
                              {kGpuLost, "gpu.lost"},
+                             {kGpuUtilization, "gpu.utilization"},
+                             {kGpuTemperature, "gpu.temperature"},
+                             {kGpuPower, "gpu.power"},
+                             {kGpuThrottled, "gpu.throttled"},
+                             {kGpuEccErrors, "gpu.ecc_errors"},
                              {kLeaseMemUsed, "lease.mem_used"},
+                             {kLeaseUtilization, "lease.utilization"},
                              {kLeasePressure, "lease.pressure"},
                              {kLeaseWaiting, "lease.waiting"},
                              {kLeaseOverBudget, "lease.over_budget"},
@@ -72,7 +84,15 @@ struct Percent {
   std::uint32_t value = 0;
   friend constexpr auto operator<=>(const Percent&, const Percent&) = default;
 };
-using Threshold = std::variant<Bytes, Percent, Duration, Pressure>;
+struct Celsius {
+  std::uint32_t value = 0;
+  friend constexpr auto operator<=>(const Celsius&, const Celsius&) = default;
+};
+struct Watts {
+  std::uint32_t value = 0;
+  friend constexpr auto operator<=>(const Watts&, const Watts&) = default;
+};
+using Threshold = std::variant<Bytes, Percent, Duration, Pressure, Celsius, Watts>;
 
 enum class Comparison : std::uint8_t { kLess, kAtMost, kMore, kAtLeast };
 

@@ -12,13 +12,30 @@ std::string again(std::string_view text) {
 }
 
 TEST(Expression, ReadsWhatItWrites) {
-  for (const std::string text :
-       {"gpu.mem_used > 88% for 30s clear 80%", "gpu.unmanaged > 2GiB", "gpu.grantable < 512MiB",
-        "gpu.pressure >= warn clear normal", "gpu.lost for 10s", "lease.mem_used >= 90%",
-        "lease.pressure >= warn", "lease.waiting > 10m name=train*", "lease.over_budget for 1m",
-        "lease.frozen for 30m", "lease.queued", "lease.granted name=train",
-        "lease.ended result=failed", "lease.checkpointed outcome=timed_out", "lease.suspended",
-        "lease.resumed", "lease.message"}) {
+  for (const std::string text : {"gpu.mem_used > 88% for 30s clear 80%",
+                                 "gpu.unmanaged > 2GiB",
+                                 "gpu.grantable < 512MiB",
+                                 "gpu.pressure >= warn clear normal",
+                                 "gpu.lost for 10s",
+                                 "lease.mem_used >= 90%",
+                                 "lease.pressure >= warn",
+                                 "lease.waiting > 10m name=train*",
+                                 "lease.over_budget for 1m",
+                                 "lease.frozen for 30m",
+                                 "lease.queued",
+                                 "lease.granted name=train",
+                                 "lease.ended result=failed",
+                                 "lease.checkpointed outcome=timed_out",
+                                 "lease.suspended",
+                                 "lease.resumed",
+                                 "lease.message",
+                                 "gpu.utilization < 5% for 10m",
+                                 "gpu.temperature > 85C clear 80C",
+                                 "gpu.power > 250W",
+                                 "gpu.power >= 95% clear 90%",
+                                 "gpu.throttled for 1m",
+                                 "gpu.ecc_errors",
+                                 "lease.utilization < 5% name=train* for 30m"}) {
     EXPECT_EQ(again(text), text);
   }
 }
@@ -44,6 +61,15 @@ TEST(Expression, SaysAtWhichColumnItIsWrong) {
             "column 26: '90%' should not be above the threshold");
   EXPECT_EQ(again("gpu.mem_used > 88% clear 1G"),
             "column 26: '1G' should be a share if the threshold is one, and a size if not");
+  EXPECT_EQ(again("gpu.utilization > 8GiB"),
+            "column 19: '8GiB' should be a whole share from 0% to 100%");
+  EXPECT_EQ(again("gpu.temperature > 85"),
+            "column 19: '85' should be whole degrees Celsius, such as 85C");
+  EXPECT_EQ(again("gpu.power > 250"),
+            "column 13: '250' should be whole watts, such as 250W, or a share of the limit, such "
+            "as 95%");
+  EXPECT_EQ(again("gpu.power > 250W clear 90%"),
+            "column 24: '90%' should be a share if the threshold is one, and watts if not");
   EXPECT_EQ(again("lease.pressure > bad"), "column 18: 'bad' should be normal, warn or critical");
   EXPECT_EQ(again("lease.ended for 3s"),
             "column 13: 'for' is not understood here; each of these may stand here once: "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 #include "base/quantity.h"
@@ -74,23 +75,110 @@ Finding judged(const Size& size, const Expression& expression, std::string text)
   return finding;
 }
 
-Finding judged(Pressure level, const Expression& expression, std::string text) {
-  CHECK(expression.threshold.has_value());
-  Finding finding{.text = std::move(text)};
-  const auto against = [&](Comparison comparison, const Threshold& threshold) {
-    return std::optional(compare(comparison, level, std::get<Pressure>(threshold)));
-  };
-  finding.so = against(expression.comparison, *expression.threshold);
-  finding.clear = is_clear(expression, finding.so, against);
-  return finding;
-}
-
 Finding flag(bool is_set, std::string text) {
   return {.so = is_set, .clear = !is_set, .text = std::move(text)};
 }
 
 Finding unknown(std::string text) {
   return {.so = std::nullopt, .clear = std::nullopt, .text = std::move(text)};
+}
+
+std::string throttle_text(Throttle by) {
+  switch (by) {
+    case Throttle::kNone:
+      return " is not held down";
+    case Throttle::kPower:
+      return " is held down by its power limit";
+    case Throttle::kThermal:
+      return " is held down by its heat";
+    case Throttle::kHardware:
+      return " is held down by its board, which is too hot or short of power";
+  }
+  std::unreachable();
+}
+
+// Of a level or figure that is compared with one of its own kind.
+template <class Value>
+Finding judged_as(Value value, const Expression& expression, std::string text) {
+  CHECK(expression.threshold.has_value());
+  Finding finding{.text = std::move(text)};
+  const auto against = [&](Comparison comparison, const Threshold& threshold) {
+    return std::optional(compare(comparison, value, std::get<Value>(threshold)));
+  };
+  finding.so = against(expression.comparison, *expression.threshold);
+  finding.clear = is_clear(expression, finding.so, against);
+  return finding;
+}
+
+Finding judged(Percent share, const Expression& expression, std::string text) {
+  Finding finding = judged_as(share, expression, std::move(text));
+  finding.unit = Alert::Unit::kShare;
+  finding.value = share.value * 10;
+  return finding;
+}
+
+Finding judged(Celsius degrees, const Expression& expression, std::string text) {
+  Finding finding = judged_as(degrees, expression, std::move(text));
+  finding.unit = Alert::Unit::kCelsius;
+  finding.value = degrees.value;
+  return finding;
+}
+
+constexpr std::uint32_t kMilliwattsInAWatt = 1'000;
+
+// Against watts, or against a share of the limit, if that is known.
+Finding judged_power(const DeviceFigures& figures, const Expression& expression, std::string text) {
+  const std::uint32_t drawn = figures.power_milliwatts.value_or(0);
+  const std::uint32_t limit = figures.power_limit_milliwatts.value_or(0);
+  if (std::holds_alternative<Percent>(*expression.threshold)) {
+    if (limit == 0) return unknown(std::move(text));
+    const std::uint64_t percent = std::uint64_t{drawn} * 100 / limit;
+    return judged(Percent{static_cast<std::uint32_t>(percent)}, expression, std::move(text));
+  }
+  const Watts watts{drawn / kMilliwattsInAWatt};
+  Finding finding = judged_as(watts, expression, std::move(text));
+  finding.unit = Alert::Unit::kWatts;
+  finding.value = watts.value;
+  return finding;
+}
+
+std::string watts_text(std::uint32_t milliwatts) {
+  return std::to_string(milliwatts / kMilliwattsInAWatt) + " W";
+}
+
+Finding find_in(const DeviceFigures& figures, const std::string& name,
+                const Expression& expression) {
+  switch (expression.source) {
+    case Source::kGpuUtilization:
+      if (!figures.gpu_utilization) return unknown(name);
+      return judged(
+          Percent{*figures.gpu_utilization}, expression,
+          name + " is busy " + std::to_string(*figures.gpu_utilization) + " % of the time");
+    case Source::kGpuTemperature:
+      if (!figures.temperature) return unknown(name);
+      return judged(Celsius{*figures.temperature}, expression,
+                    name + " is at " + std::to_string(*figures.temperature) + " °C");
+    case Source::kGpuPower: {
+      if (!figures.power_milliwatts) return unknown(name);
+      std::string text = name + " draws " + watts_text(*figures.power_milliwatts);
+      if (figures.power_limit_milliwatts) {
+        text += " of " + watts_text(*figures.power_limit_milliwatts);
+      }
+      return judged_power(figures, expression, std::move(text));
+    }
+    case Source::kGpuThrottled:
+      if (!figures.throttle) return unknown(name);
+      return flag(*figures.throttle != Throttle::kNone, name + throttle_text(*figures.throttle));
+    case Source::kGpuEccErrors: {
+      if (!figures.ecc_uncorrected) return unknown(name);
+      const std::string count = std::to_string(*figures.ecc_uncorrected);
+      return flag(*figures.ecc_uncorrected > 0,
+                  name + " has had " + count + " errors of memory that could not be mended");
+    }
+    default:
+      break;
+  }
+  CHECK(false);
 }
 
 std::string percent_text(double share) {
@@ -118,6 +206,16 @@ std::optional<Use> use_of(const LeaseView& lease) {
     use.share = std::max(use.share, share_of(used, part.granted));
   }
   return use;
+}
+
+// On the device where it computes most.
+std::optional<std::uint32_t> utilization_of(const LeaseView& lease) {
+  std::optional<std::uint32_t> most;
+  for (const LeasePart& part : lease.parts) {
+    if (!part.gpu_utilization) return std::nullopt;
+    most = std::max(most.value_or(0), *part.gpu_utilization);
+  }
+  return most;
 }
 
 std::string use_text(const LeaseView& lease) {
@@ -160,15 +258,14 @@ Finding find_in(const DeviceView& device, const Expression& expression) {
       const bool critical = device.pressure == Pressure::kCritical;
       const std::string may = critical ? "leases lack memory" : "leases may lack memory";
       const bool calm = device.pressure == Pressure::kNormal;
-      return judged(device.pressure, expression,
-                    name + ": " + (calm ? "leases can have their memory" : may));
+      return judged_as(device.pressure, expression,
+                       name + ": " + (calm ? "leases can have their memory" : may));
     }
     case Source::kGpuLost:
       return flag(device.lost, name + (device.lost ? " is lost" : " is there"));
     default:
-      break;
+      return find_in(device.figures, name, expression);
   }
-  CHECK(false);
 }
 
 Finding find_in(const LeaseView& lease, const Expression& expression) {
@@ -181,7 +278,7 @@ Finding find_in(const LeaseView& lease, const Expression& expression) {
       return judged(Size{use->used, use->share}, expression, use_text(lease));
     }
     case Source::kLeasePressure:
-      return judged(held ? lease.pressure : Pressure::kNormal, expression, use_text(lease));
+      return judged_as(held ? lease.pressure : Pressure::kNormal, expression, use_text(lease));
     case Source::kLeaseWaiting: {
       if (lease.state != LeaseState::kWaiting)
         return flag(false, name_of(lease) + " waits no more");
@@ -192,6 +289,13 @@ Finding find_in(const LeaseView& lease, const Expression& expression) {
       finding.unit = Alert::Unit::kMilliseconds;
       finding.value = static_cast<std::uint64_t>(lease.waited.ns / milliseconds(1).ns);
       return finding;
+    }
+    case Source::kLeaseUtilization: {
+      if (!held) return flag(false, name_of(lease) + " is " + std::string(to_text(lease.state)));
+      const auto busy = utilization_of(lease);
+      if (!busy) return unknown(name_of(lease));
+      return judged(Percent{*busy}, expression,
+                    name_of(lease) + " computes " + std::to_string(*busy) + " % of the time");
     }
     case Source::kLeaseOverBudget:
       return flag(lease.flags.over_budget, use_text(lease));

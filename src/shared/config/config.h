@@ -89,6 +89,7 @@ struct Daemon {
   bool in_container = true;
   bool http = false;            // At a port, too.
   std::uint32_t http_port = 0;  // 0: one that is free.
+  bool open_metrics = false;    // At the port, without the token.
 };
 
 struct Gpu {

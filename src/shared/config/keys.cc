@@ -50,6 +50,11 @@ constexpr std::array kKeys = {
         "daemon starts.",
         [](Config& c, Name) -> Slot { return &c.daemon.http_port; }, 0, 65'535},
 
+    Key{"metrics.open",
+        "At that port, /metrics is told to whoever is on this machine, without the token: names of "
+        "users and leases are in it. Looked at when the port is opened.",
+        [](Config& c, Name) -> Slot { return &c.daemon.open_metrics; }},
+
     Key{"gpu.reserve", "Kept on each GPU for programs that hold no lease, such as a desktop.",
         [](Config& c, Name) -> Slot { return &c.core.reserve; }},
     Key{"gpu.context",

@@ -29,9 +29,20 @@ struct Nvml::Functions {
   decltype(&nvmlDeviceGetMemoryInfo_v2) memory_v2;
   ListProcesses compute;
   ListProcesses graphics;
+  struct Gauges {
+    decltype(&nvmlDeviceGetTemperature) temperature;
+    decltype(&nvmlDeviceGetPowerUsage) power;
+    decltype(&nvmlDeviceGetEnforcedPowerLimit) power_limit;
+    decltype(&nvmlDeviceGetClockInfo) clock;
+    decltype(&nvmlDeviceGetFanSpeed) fan;
+    decltype(&nvmlDeviceGetCurrPcieLinkGeneration) pcie_generation;
+    decltype(&nvmlDeviceGetCurrPcieLinkWidth) pcie_lanes;
+    decltype(&nvmlDeviceGetTotalEccErrors) ecc_errors;
+    decltype(&nvmlDeviceGetCurrentClocksThrottleReasons) throttle_reasons;
+  };
+  Gauges gauges;
   decltype(&nvmlDeviceGetUtilizationRates) utilization;
-  decltype(&nvmlDeviceGetTemperature) temperature;
-  decltype(&nvmlDeviceGetPowerUsage) power;
+  decltype(&nvmlDeviceGetProcessUtilization) process_utilization;
   const char* (*simulated_world)();
 };
 
@@ -60,9 +71,20 @@ const char* missing(void* library, Nvml::Functions& functions) {
     (void)find_function(library, "nvmlDeviceGetComputeRunningProcesses_v2", functions.compute);
   if (!find_function(library, "nvmlDeviceGetGraphicsRunningProcesses_v3", functions.graphics))
     (void)find_function(library, "nvmlDeviceGetGraphicsRunningProcesses_v2", functions.graphics);
-  (void)find_function(library, "nvmlDeviceGetUtilizationRates", functions.utilization);
-  (void)find_function(library, "nvmlDeviceGetTemperature", functions.temperature);
-  (void)find_function(library, "nvmlDeviceGetPowerUsage", functions.power);
+  const auto take = [&](const char* name, auto& function) {
+    (void)find_function(library, name, function);
+  };
+  take("nvmlDeviceGetUtilizationRates", functions.utilization);
+  take("nvmlDeviceGetTemperature", functions.gauges.temperature);
+  take("nvmlDeviceGetPowerUsage", functions.gauges.power);
+  take("nvmlDeviceGetEnforcedPowerLimit", functions.gauges.power_limit);
+  take("nvmlDeviceGetClockInfo", functions.gauges.clock);
+  take("nvmlDeviceGetFanSpeed", functions.gauges.fan);
+  take("nvmlDeviceGetCurrPcieLinkGeneration", functions.gauges.pcie_generation);
+  take("nvmlDeviceGetCurrPcieLinkWidth", functions.gauges.pcie_lanes);
+  take("nvmlDeviceGetTotalEccErrors", functions.gauges.ecc_errors);
+  take("nvmlDeviceGetCurrentClocksThrottleReasons", functions.gauges.throttle_reasons);
+  take("nvmlDeviceGetProcessUtilization", functions.process_utilization);
   (void)find_function(library, "berthSimulatedWorld", functions.simulated_world);
   return lacking;
 }
@@ -250,11 +272,61 @@ NvmlAnswer<nvml::Utilization> Nvml::utilization(nvml::Device device) const {
 
 NvmlAnswer<std::uint32_t> Nvml::temperature(nvml::Device device) const {
   constexpr unsigned int kCore = 0;
-  return answered<std::uint32_t>(functions_->temperature, device, kCore);
+  return answered<std::uint32_t>(functions_->gauges.temperature, device, kCore);
 }
 
 NvmlAnswer<std::uint32_t> Nvml::power_milliwatts(nvml::Device device) const {
-  return answered<std::uint32_t>(functions_->power, device);
+  return answered<std::uint32_t>(functions_->gauges.power, device);
+}
+
+NvmlAnswer<std::uint32_t> Nvml::power_limit_milliwatts(nvml::Device device) const {
+  return answered<std::uint32_t>(functions_->gauges.power_limit, device);
+}
+
+NvmlAnswer<std::uint32_t> Nvml::clock_mhz(nvml::Device device, unsigned int clock) const {
+  return answered<std::uint32_t>(functions_->gauges.clock, device, clock);
+}
+
+NvmlAnswer<std::uint32_t> Nvml::fan_percent(nvml::Device device) const {
+  return answered<std::uint32_t>(functions_->gauges.fan, device);
+}
+
+NvmlAnswer<std::uint32_t> Nvml::pcie_generation(nvml::Device device) const {
+  return answered<std::uint32_t>(functions_->gauges.pcie_generation, device);
+}
+
+NvmlAnswer<std::uint32_t> Nvml::pcie_lanes(nvml::Device device) const {
+  return answered<std::uint32_t>(functions_->gauges.pcie_lanes, device);
+}
+
+NvmlAnswer<unsigned long long> Nvml::ecc_errors(nvml::Device device, unsigned int kind) const {
+  return answered<unsigned long long>(functions_->gauges.ecc_errors, device, kind,
+                                      nvml::kEccSinceBoot);
+}
+
+NvmlAnswer<unsigned long long> Nvml::throttle_reasons(nvml::Device device) const {
+  return answered<unsigned long long>(functions_->gauges.throttle_reasons, device);
+}
+
+NvmlAnswer<std::vector<nvml::ProcessUtilization>> Nvml::process_utilization(
+    nvml::Device device, unsigned long long since_us) const {
+  NvmlAnswer<std::vector<nvml::ProcessUtilization>> answer{nvml::kNotSupported, {}};
+  if (functions_->process_utilization == nullptr) return answer;
+  // The driver keeps several samples of each process, and there may be more of them by each call.
+  answer.value.resize(128);
+  for (;;) {
+    auto count = static_cast<unsigned int>(answer.value.size());
+    answer.result = functions_->process_utilization(device, answer.value.data(), &count, since_us);
+    const bool is_short = answer.result == nvml::kInsufficientSize &&
+                          answer.value.size() < kListedMax && count <= kListedMax;
+    if (!is_short) {
+      const bool none = answer.result == nvml::kNotFound;
+      answer.value.resize(answer ? std::min<std::size_t>(count, answer.value.size()) : 0);
+      if (none) answer.result = nvml::kSuccess;
+      return answer;
+    }
+    answer.value.resize(std::max<std::size_t>(count, 2 * answer.value.size()));
+  }
 }
 
 }  // namespace berth::gpu

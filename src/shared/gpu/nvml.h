@@ -61,6 +61,19 @@ class Nvml {
   NvmlAnswer<std::uint32_t> temperature(
       nvml::Device device) const;  // Of the core, in degrees Celsius.
   NvmlAnswer<std::uint32_t> power_milliwatts(nvml::Device device) const;
+  NvmlAnswer<std::uint32_t> power_limit_milliwatts(nvml::Device device) const;
+  /// `clock`: kClockGraphics, kClockSm, kClockMemory.
+  NvmlAnswer<std::uint32_t> clock_mhz(nvml::Device device, unsigned int clock) const;
+  NvmlAnswer<std::uint32_t> fan_percent(nvml::Device device) const;
+  NvmlAnswer<std::uint32_t> pcie_generation(nvml::Device device) const;
+  NvmlAnswer<std::uint32_t> pcie_lanes(nvml::Device device) const;
+  /// `kind`: kEccCorrected, kEccUncorrected. Since the driver was loaded.
+  NvmlAnswer<unsigned long long> ecc_errors(nvml::Device device, unsigned int kind) const;
+  /// Bits: kHeldBy…
+  NvmlAnswer<unsigned long long> throttle_reasons(nvml::Device device) const;
+  /// Of processes that computed after `since_us`, once or more often each. None did: an empty list.
+  NvmlAnswer<std::vector<nvml::ProcessUtilization>> process_utilization(
+      nvml::Device device, unsigned long long since_us) const;
 
   struct Functions;
   /// For load().

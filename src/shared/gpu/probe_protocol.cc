@@ -15,17 +15,19 @@
 #include "base/json_tree.h"
 #include "base/json_writer.h"
 #include "base/number.h"
+#include "base/words.h"
 
 // A question, of which the devices are in the first one to each child:
 //   {"number":7,"known":[{"uuid":"GPU-…","index":0,"model":"…","pci_bus":"…"}]}
 // An answer lists each process once, with what is known of it, and the devices name it by its pid.
 // Of processes there are hundreds each second, and so they are lists without names: pid, start,
-// user, name, lease, alive, and the ancestors' pids and starts; on a device, pid and use in turn.
+// user, name, lease, alive, and the ancestors' pids and starts; on a device, pid, use and
+// utilisation in turn.
 //   {"number":7,"simulated":false,"driver":"575.57","trouble":"",
 //    "processes":[[4711,812,1000,"python",null,true,4000,700,1,3]],
 //    "devices":[{"uuid":"GPU-…","index":0,"model":"…","pci_bus":"…","lost":false,"asleep":false,
 //                "trouble":"","capacity":17179869184,"used":1048576,
-//                "vram_driver_bytes":null,"processes":[4711,null]}]}
+//                "vram_driver_bytes":null,"processes":[4711,null,80]}]}
 // Figures that nothing is computed from (DeviceFigures) are called as in answers to users.
 
 namespace berth::gpu {
@@ -56,6 +58,8 @@ template <class T>
 void write_figure(JsonWriter& writer, std::optional<T> figure) {
   if constexpr (std::is_same_v<T, Bytes>) {
     writer.bytes(figure);
+  } else if constexpr (HasWords<T>) {
+    figure ? writer.text(to_text(*figure)) : writer.null();
   } else {
     figure ? writer.number(*figure) : writer.null();
   }
@@ -89,6 +93,7 @@ void write(JsonWriter& writer, const DeviceSample& device, const ProcessTable& t
   for (const ProcessSample& process : *device.processes) {
     if (!table.contains(process.process.pid)) continue;
     writer.integer(process.process.pid).bytes(process.used);
+    write_figure(writer, process.gpu_utilization);
   }
   writer.end_array().end_object();
 }
@@ -172,6 +177,12 @@ class Fields {
   std::optional<Bytes> bytes(std::string_view name) { return reader_.bytes(field(name), name); }
   bool truth(std::string_view name) { return reader_.truth(field(name), name); }
   std::string text(std::string_view name) { return reader_.text(field(name), name); }
+  template <HasWords Enum>
+  std::optional<Enum> word(std::string_view name) {
+    const std::optional<Enum> word = parse_word<Enum>(text(name));
+    if (!word) reader_.reject(name);
+    return word;
+  }
   Values list(std::string_view name, std::size_t max) {
     return reader_.list(field(name), name, max);
   }
@@ -243,6 +254,8 @@ void read_figure(Fields& fields, const FieldRules& rules, std::optional<T>& figu
   const std::string_view name = rules.wire.text();
   if constexpr (std::is_same_v<T, Bytes>) {
     figure = fields.bytes(name);
+  } else if constexpr (HasWords<T>) {
+    if (!fields.is_null(name)) figure = fields.word<T>(name);
   } else if (!fields.is_null(name)) {
     constexpr std::uint64_t kMost = std::numeric_limits<T>::max();
     figure = static_cast<T>(fields.number(name, std::min(rules.max, kMost)));
@@ -276,9 +289,9 @@ DeviceSample read_device(Value value, const ProcessTable& table, Reader& reader)
   read_figures(fields, device.figures);
   if (fields.is_null("processes")) return device;
   device.processes.emplace();
-  const Values uses = fields.list("processes", 2 * kProcessesMax);
-  if (uses.size() % 2 != 0) reader.reject("processes");
-  for (std::size_t i = 0; i + 1 < uses.size(); i += 2) {
+  const Values uses = fields.list("processes", 3 * kProcessesMax);
+  if (uses.size() % 3 != 0) reader.reject("processes");
+  for (std::size_t i = 0; i + 2 < uses.size(); i += 3) {
     const auto known = table.find(reader.pid(uses[i], "pid"));
     if (known == table.end()) {
       reader.reject("a pid that is not listed");
@@ -286,6 +299,9 @@ DeviceSample read_device(Value value, const ProcessTable& table, Reader& reader)
     }
     device.processes->push_back(known->second);
     device.processes->back().used = reader.bytes(uses[i + 1], "used");
+    if (uses[i + 2].is_null()) continue;
+    device.processes->back().gpu_utilization =
+        static_cast<std::uint32_t>(reader.number(uses[i + 2], "utilisation", 100));
   }
   return device;
 }

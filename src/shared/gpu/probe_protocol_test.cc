@@ -44,6 +44,7 @@ Answer some_answer() {
 void expect_same(const ProcessSample& a, const ProcessSample& b) {
   EXPECT_EQ(a.process, b.process);
   EXPECT_EQ(a.used, b.used);
+  EXPECT_EQ(a.gpu_utilization, b.gpu_utilization);
   EXPECT_EQ(a.user, b.user);
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.env_lease, b.env_lease);

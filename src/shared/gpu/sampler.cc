@@ -27,6 +27,19 @@ std::string sysfs_name(std::string pci_bus) {
   return pci_bus;
 }
 
+template <class T>
+std::optional<T> told(const NvmlAnswer<T>& answer) {
+  return answer ? std::optional(answer.value) : std::nullopt;
+}
+
+Throttle throttle_of(unsigned long long reasons) {
+  constexpr auto kHardware =
+      nvml::kHeldByHardware | nvml::kHeldByHardwareHeat | nvml::kHeldByPowerBrake;
+  if ((reasons & kHardware) != 0) return Throttle::kHardware;
+  if ((reasons & nvml::kHeldByHeat) != 0) return Throttle::kThermal;
+  return (reasons & nvml::kHeldByPowerCap) != 0 ? Throttle::kPower : Throttle::kNone;
+}
+
 // The simulated driver says on stderr what it makes of BERTH_SIM, and by its code only that there
 // is no driver.
 constexpr const char* kSimulatedHint =
@@ -150,18 +163,57 @@ std::string Sampler::measure(nvml::Device device, Instant now, DeviceSample& sam
   if (!memory) return not_answering("the device's memory", memory.result);
   sample.capacity = memory.value.total;
   sample.used = memory.value.used;
+  sample.figures = figures(device);
   sample.figures.driver_reserved = memory.value.reserved;
-  if (const NvmlAnswer<nvml::Utilization> rates = nvml_->utilization(device)) {
-    sample.figures.gpu_utilization = rates.value.gpu;
-    sample.figures.memory_utilization = rates.value.memory;
-  }
   if (!processes) return "";  // Under WSL, say: it is not the device that is in trouble.
   sample.processes.emplace();
   for (const ProcessFigure& figure : processes.value) {
     sample.processes->push_back(facts_.look(figure.pid, now));
     sample.processes->back().used = figure.used;
   }
+  add_utilization(device, sample);
   return "";
+}
+
+DeviceFigures Sampler::figures(nvml::Device device) const {
+  DeviceFigures figures;
+  if (const NvmlAnswer<nvml::Utilization> rates = nvml_->utilization(device)) {
+    figures.gpu_utilization = rates.value.gpu;
+    figures.memory_utilization = rates.value.memory;
+  }
+  figures.temperature = told(nvml_->temperature(device));
+  figures.power_milliwatts = told(nvml_->power_milliwatts(device));
+  figures.power_limit_milliwatts = told(nvml_->power_limit_milliwatts(device));
+  figures.sm_clock_mhz = told(nvml_->clock_mhz(device, nvml::kClockSm));
+  figures.memory_clock_mhz = told(nvml_->clock_mhz(device, nvml::kClockMemory));
+  figures.fan = told(nvml_->fan_percent(device));
+  figures.pcie_generation = told(nvml_->pcie_generation(device));
+  figures.pcie_lanes = told(nvml_->pcie_lanes(device));
+  figures.ecc_corrected = told(nvml_->ecc_errors(device, nvml::kEccCorrected));
+  figures.ecc_uncorrected = told(nvml_->ecc_errors(device, nvml::kEccUncorrected));
+  if (const auto reasons = nvml_->throttle_reasons(device)) {
+    figures.throttle = throttle_of(reasons.value);
+  }
+  return figures;
+}
+
+// The driver lists those that computed since it was asked last; of a process that did not, that it
+// is at rest is known too.
+void Sampler::add_utilization(nvml::Device device, DeviceSample& sample) {
+  unsigned long long& seen_us = utilization_seen_us_[sample.index];
+  const auto told = nvml_->process_utilization(device, seen_us);
+  if (!told || !sample.processes) return;
+  for (ProcessSample& process : *sample.processes) process.gpu_utilization = 0;
+  std::map<std::int32_t, unsigned long long> latest;
+  for (const nvml::ProcessUtilization& one : told.value) {
+    const auto pid = static_cast<std::int32_t>(one.pid);
+    const auto process = std::ranges::find_if(
+        *sample.processes, [&](const ProcessSample& other) { return other.process.pid == pid; });
+    seen_us = std::max(seen_us, one.time_us);
+    if (process == sample.processes->end() || one.time_us < latest[pid]) continue;
+    latest[pid] = one.time_us;
+    process->gpu_utilization = std::min(one.gpu, 100U);
+  }
 }
 
 bool Sampler::is_asleep(const std::string& pci_bus) const {

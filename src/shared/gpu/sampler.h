@@ -3,6 +3,7 @@
 // hang without harm. Unknown figures are absent. One thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ class Sampler {
   std::string look_at(std::uint32_t index, Instant now, DeviceSample& sample);
   std::string identify(nvml::Device device, Identity& identity) const;
   std::string measure(nvml::Device device, Instant now, DeviceSample& sample);
+  void add_utilization(nvml::Device device, DeviceSample& sample);
+  DeviceFigures figures(nvml::Device device) const;
   bool is_asleep(const std::string& pci_bus) const;
 
   Options options_;
@@ -44,6 +47,8 @@ class Sampler {
   std::unique_ptr<Nvml> nvml_;
   bool simulated_ = false;
   std::vector<Identity> identities_;  // By index; of some perhaps nothing is known.
+  // By index: of the last sample of what processes compute, as the driver counts time.
+  std::map<std::uint32_t, unsigned long long> utilization_seen_us_;
   ProcessFacts facts_;
 };
 

@@ -49,6 +49,42 @@ TEST(Sampler, DevicesComeInPciOrderWithTheirFigures) {
   EXPECT_NE(sample.devices[0].id, sample.devices[1].id);
 }
 
+TEST(Sampler, TellsHowBusyADeviceAndEachProcessIs) {
+  const TestWorld world("1x16GiB");
+  Sampler sampler(simulated(), kClock);
+  EXPECT_EQ(sampler.sample().devices[0].figures.temperature, std::nullopt);
+  Program busy("vram_user", {"--bytes", "1GiB", "--hold", "forever", "--busy", "80%"});
+  Program resting("vram_user", {"--bytes", "1GiB", "--hold", "forever"});
+  ASSERT_TRUE(busy.reads("holding") && resting.reads("holding"));
+  const auto look = [&] {
+    DeviceSample device = sampler.sample().devices[0];
+    std::ranges::sort(*device.processes, std::greater(), &ProcessSample::gpu_utilization);
+    return device;
+  };
+  DeviceSample device = look();
+  for (int tries = 0; tries < 10'000 && device.figures.gpu_utilization != 80; ++tries) {
+    device = look();
+  }
+  EXPECT_EQ(device.figures.gpu_utilization, 80);
+  EXPECT_EQ(device.figures.temperature, 69);
+  EXPECT_EQ(device.figures.power_milliwatts, 232'800);
+  EXPECT_EQ(device.figures.power_limit_milliwatts, 300'000);
+  EXPECT_EQ(device.figures.fan, 49);
+  EXPECT_EQ(device.figures.throttle, Throttle::kNone);
+  EXPECT_EQ(device.figures.ecc_uncorrected, 0);
+  ASSERT_EQ(device.processes->size(), 2U);
+  EXPECT_EQ(device.processes->at(0).gpu_utilization, 80);
+  EXPECT_EQ(device.processes->at(1).gpu_utilization, 0);
+  world.set({"gauge", "0", "temperature", "91"});
+  world.set({"gauge", "0", "throttle", "100"});  // By power, by heat, and by the board's heat.
+  EXPECT_EQ(look().figures.temperature, 91);
+  EXPECT_EQ(look().figures.throttle, Throttle::kHardware);
+  world.set({"gauge", "0", "throttle", "36"});
+  EXPECT_EQ(look().figures.throttle, Throttle::kThermal);
+  world.set({"gauge", "0", "throttle", "5"});  // By power, and because it idles.
+  EXPECT_EQ(look().figures.throttle, Throttle::kPower);
+}
+
 TEST(Sampler, AProcessComesWithAllByWhichItIsAttributed) {
   const TestWorld world("1x16GiB");
   const Handle lease{0x123456789abcdef0, 42};

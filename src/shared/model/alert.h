@@ -43,7 +43,7 @@ struct Alert {
     std::string label;  // "Pause train"
   };
 
-  enum class Unit : std::uint8_t { kNone, kBytes, kShare, kMilliseconds };
+  enum class Unit : std::uint8_t { kNone, kBytes, kShare, kMilliseconds, kCelsius, kWatts };
 
   std::string rule;
   State state = State::kFiring;
@@ -58,8 +58,12 @@ struct Alert {
 };
 constexpr auto words_of(Alert::Unit) {
   using enum Alert::Unit;
-  return make_words<Alert::Unit>(
-      {{kNone, ""}, {kBytes, "bytes"}, {kShare, "share"}, {kMilliseconds, "ms"}});
+  return make_words<Alert::Unit>({{kNone, ""},
+                                  {kBytes, "bytes"},
+                                  {kShare, "share"},
+                                  {kMilliseconds, "ms"},
+                                  {kCelsius, "celsius"},
+                                  {kWatts, "watts"}});
 }
 constexpr auto words_of(Alert::Action::Verb) {
   using enum Alert::Action::Verb;

@@ -11,6 +11,7 @@
 #include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth {
 
@@ -19,12 +20,22 @@ namespace berth {
 struct ProcessSample {
   Process process;
   std::optional<Bytes> used;  // Absent in containers, under WSL and with some drivers.
+  std::optional<std::uint32_t> gpu_utilization = {};  // As of a device, by this process alone.
   UserId user;
   std::string name;
   std::optional<Handle> env_lease;  // BERTH_LEASE_ID of its environment, where readable.
   std::vector<Process> ancestors;   // Parent first; at most limits::kAncestorsMax.
   bool alive = true;  // False where the driver still lists a pid that /proc no longer has.
 };
+
+/// What holds a device's clocks down, the gravest if there are several (NVML's
+/// nvmlClocksThrottleReason…; that it idles, or that someone has set them, does not count).
+enum class Throttle : std::uint8_t { kNone, kPower, kThermal, kHardware };
+constexpr auto words_of(Throttle) {
+  using enum Throttle;
+  return make_words<Throttle>(
+      {{kNone, "none"}, {kPower, "power"}, {kThermal, "thermal"}, {kHardware, "hardware"}});
+}
 
 /// Figures of a device that nothing is computed from on their way: the probe tells them by this
 /// table, the coordinator keeps those of the last sample, and answers have them.
@@ -33,6 +44,17 @@ struct DeviceFigures {
   // Percent of the time of the driver's last look back, which lasts a second at most.
   std::optional<std::uint32_t> gpu_utilization = {};
   std::optional<std::uint32_t> memory_utilization = {};
+  std::optional<std::uint32_t> temperature = {};  // Of the core, in degrees Celsius.
+  std::optional<std::uint32_t> power_milliwatts = {};
+  std::optional<std::uint32_t> power_limit_milliwatts = {};
+  std::optional<std::uint32_t> sm_clock_mhz = {};
+  std::optional<std::uint32_t> memory_clock_mhz = {};
+  std::optional<std::uint32_t> fan = {};  // Percent.
+  std::optional<std::uint32_t> pcie_generation = {};
+  std::optional<std::uint32_t> pcie_lanes = {};
+  std::optional<std::uint64_t> ecc_corrected = {};  // Since the driver was loaded.
+  std::optional<std::uint64_t> ecc_uncorrected = {};
+  std::optional<Throttle> throttle = {};
 };
 constexpr auto fields_of(Is<DeviceFigures> auto*) {
   return fields({}, field("vram_driver", &DeviceFigures::driver_reserved, "By the driver itself."),
@@ -41,7 +63,25 @@ constexpr auto fields_of(Is<DeviceFigures> auto*) {
                     .to(100),
                 field("memory_utilization_percent", &DeviceFigures::memory_utilization,
                       "Of the same time, how long its memory was read or written.")
-                    .to(100));
+                    .to(100),
+                field("temperature_celsius", &DeviceFigures::temperature, "Of the core."),
+                field("power_milliwatts", &DeviceFigures::power_milliwatts, "Drawn by the board."),
+                field("power_limit_milliwatts", &DeviceFigures::power_limit_milliwatts,
+                      "The limit that holds."),
+                field("sm_clock_mhz", &DeviceFigures::sm_clock_mhz, "Of the multiprocessors."),
+                field("memory_clock_mhz", &DeviceFigures::memory_clock_mhz, "Of the memory."),
+                field("fan_percent", &DeviceFigures::fan,
+                      "Of the speed that is meant to be its highest; null also without a fan."),
+                field("pcie_generation", &DeviceFigures::pcie_generation,
+                      "Of the link as it is now: an idle device may have taken it down."),
+                field("pcie_lanes", &DeviceFigures::pcie_lanes, "Of the link as it is now."),
+                field("ecc_corrected_errors", &DeviceFigures::ecc_corrected,
+                      "Of its memory, since the driver was loaded; null without ECC."),
+                field("ecc_uncorrected_errors", &DeviceFigures::ecc_uncorrected,
+                      "The same, of those that could not be mended."),
+                field("throttle", &DeviceFigures::throttle,
+                      "What holds its clocks down: the power limit, its heat, or the board itself "
+                      "(too hot, or short of power)."));
 }
 
 struct DeviceSample {

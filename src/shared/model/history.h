@@ -20,11 +20,18 @@
 namespace berth::history {
 
 /// Their numbers are stored: they stay.
-enum class Figure : std::uint8_t { kUsed = 0, kGranted = 1, kUnmanaged = 2 };
+enum class Figure : std::uint8_t { kUsed = 0, kGranted = 1, kUnmanaged = 2, kUtilization = 3 };
 constexpr auto words_of(Figure) {
   using enum Figure;
-  return make_words<Figure>(
-      {{kUsed, "used"}, {kGranted, "granted"}, {kUnmanaged, "unmanaged", "external"}});
+  return make_words<Figure>({{kUsed, "used"},
+                             {kGranted, "granted"},
+                             {kUnmanaged, "unmanaged", "external"},
+                             {kUtilization, "utilization"}});
+}
+inline constexpr Figure kLastFigure = Figure::kUtilization;
+/// Its values are percent, not bytes.
+constexpr bool is_share(Figure figure) {
+  return figure == Figure::kUtilization;
 }
 
 /// A device; of it what one lease has; of that, or of no lease's, what one process has.
@@ -49,7 +56,7 @@ constexpr Kind kind_of(const Subject& subject) {
 /// A figure at one moment, and what the subject is called.
 struct Reading {
   Subject subject;
-  Bytes value;
+  Bytes value;  // Or percent: is_share().
   std::string name;
   UserId user;
 };

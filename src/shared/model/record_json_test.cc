@@ -152,9 +152,11 @@ void expect_facts_kept(std::index_sequence<kIndexes...>) {
 
 TEST(RecordJson, NoFieldIsForgotten) {
   expect_facts_kept(std::make_index_sequence<std::variant_size_v<AnyFact>>());
-  expect_all_kept<Process, ExitStatus, Part, Peak, PastRun, LeasePart, Request, CheckpointWay,
-                  CheckpointAsk, CheckpointEnd, Checkpoints, MeasureTaken>();
-  // Not on_hold, astray, suspending, resuming, requeuing, frozen and
+  expect_all_kept<Process, ExitStatus, Part, Peak, PastRun, Request, CheckpointWay, CheckpointAsk,
+                  CheckpointEnd, Checkpoints, MeasureTaken>();
+  // Not gpu_utilization,
+  EXPECT_EQ(kKeptCount<LeasePart> + 1, field_count<LeasePart>());
+  // nor on_hold, astray, suspending, resuming, requeuing, frozen and
   // message,
   EXPECT_EQ(kKeptCount<LeaseFlags> + 7, field_count<LeaseFlags>());
   // nor pressure, full_in, strays, turn_ends_at, idle_since, requeue, requeued_by, left_alone,

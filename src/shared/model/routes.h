@@ -26,6 +26,7 @@ constexpr auto words_of(Method) {
 
 enum class Route : std::uint8_t {
   kHealth,
+  kMetrics,
   kVersion,
   kDaemon,
   kDaemonStop,
@@ -97,7 +98,8 @@ struct RouteRow {
   std::uint16_t status = 200;
   std::string_view stream_of = {};  // Nouns that events of its stream tell, if it has one.
   std::string_view stream_doc = {};
-  std::string_view query = {};  // Its parameters, as OpenAPI has them.
+  std::string_view media = "application/json";  // Of the answer.
+  std::string_view query = {};                  // Its parameters, as OpenAPI has them.
   std::string_view doc = {};
 
   constexpr RouteRow called(std::string_view text) const { return with(&RouteRow::name, text); }
@@ -108,6 +110,8 @@ struct RouteRow {
   constexpr RouteRow answers(std::string_view noun, std::string_view text = {}) const {
     return with(&RouteRow::answer, noun).with(&RouteRow::answer_doc, text);
   }
+  /// Text of another form than JSON.
+  constexpr RouteRow in(std::string_view type) const { return with(&RouteRow::media, type); }
   constexpr RouteRow with_status(std::uint16_t number) const {
     RouteRow changed = *this;
     changed.status = number;
@@ -157,6 +161,10 @@ inline constexpr std::string_view kToTheGrant =
 
 inline constexpr std::array kRoutes = {
     get(Route::kHealth, "/healthz", "Health", "Whether the daemon answers").called("health"),
+    get(Route::kMetrics, "/metrics", "", "Figures for Prometheus")
+        .called("metrics")
+        .about("As version 0.0.4 of its text form, or as OpenMetrics 1.0 where that is accepted.")
+        .in("text/plain"),
     get(Route::kVersion, "/v1/version", "Version", "Which version answers"),
     get(Route::kDaemon, "/v1/daemon", "Daemon", "How the daemon itself stands"),
     post<NoBody>(Route::kDaemonStop, "/v1/daemon/stop", "Stop the daemon")

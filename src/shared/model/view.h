@@ -23,6 +23,7 @@ struct UnmanagedProcess {
   UserId user;
   std::string name;
   std::optional<Bytes> used;
+  std::optional<std::uint32_t> gpu_utilization = {};  // Percent.
   std::optional<LeaseId> lease = {};  // It belongs to this one, which was not given the device.
 };
 constexpr auto fields_of(Is<UnmanagedProcess> auto*) {
@@ -31,6 +32,9 @@ constexpr auto fields_of(Is<UnmanagedProcess> auto*) {
                 field("user", &UnmanagedProcess::user, "Whose it is."),
                 field("name", &UnmanagedProcess::name, "Of the program."),
                 field("vram_used", &UnmanagedProcess::used, "On this GPU."),
+                field("gpu_utilization_percent", &UnmanagedProcess::gpu_utilization,
+                      "How long it computed there, of the time since the last look.")
+                    .to(100),
                 field("lease", &UnmanagedProcess::lease,
                       "To which it belongs, though that was not given this GPU."));
 }

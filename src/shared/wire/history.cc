@@ -100,9 +100,9 @@ std::vector<PastPoint> points_of(const PastAnswer& answer) {
     for (const Bucket& bucket : series.buckets) {
       point.time = UnixMs{bucket.start * 1'000};
       point.known = seconds(bucket.known);
-      point.least = bucket.least;
-      point.mean = bucket.mean();
-      point.most = bucket.most;
+      point.least = bucket.least.value;
+      point.mean = bucket.mean().value;
+      point.most = bucket.most.value;
       points.push_back(point);
     }
   }
@@ -124,9 +124,9 @@ void take_points(PastAnswer& answer, std::vector<PastPoint> points) {
                                                         static_cast<std::int64_t>(kMax32));
     Bucket bucket{.start = point.time.value / 1'000,
                   .known = static_cast<std::uint32_t>(known),
-                  .least = point.least,
-                  .most = point.most};
-    bucket.total = point.mean.value * bucket.known;
+                  .least = {point.least},
+                  .most = {point.most}};
+    bucket.total = point.mean * bucket.known;
     all.back().buckets.push_back(bucket);
   }
 }

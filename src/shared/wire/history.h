@@ -60,12 +60,23 @@ struct PastPoint {
   std::optional<UserId> user;
   history::Figure figure = history::Figure::kUsed;
   Duration known;
-  Bytes least;
-  Bytes mean;
-  Bytes most;
+  // Bytes, or percent: is_share().
+  std::uint64_t least = 0;
+  std::uint64_t mean = 0;
+  std::uint64_t most = 0;
 };
 constexpr auto fields_of(Is<PastPoint> auto*) {
   using Point = PastPoint;
+  using Value = std::uint64_t Point::*;
+  // Each value stands in the field of its unit, and the other one is null.
+  const auto of_unit = [](std::string_view name, std::string_view doc, bool share, Value value) {
+    return computed(
+        name, doc,
+        [=](const Point& point) {
+          return is_share(point.figure) == share ? std::optional(point.*value) : std::nullopt;
+        },
+        [=](Point& point, std::uint64_t read) { point.*value = read; });
+  };
   return fields(
       {"PastPoint", "A figure in one step."}, field("time", &Point::time, "When the step begins."),
       computed("of", "Whose figure it is.",
@@ -79,11 +90,18 @@ constexpr auto fields_of(Is<PastPoint> auto*) {
       field("pid", &Point::pid, "Null: of no process."),
       field("name", &Point::name, "Of the lease or the process."),
       field("user", &Point::user, "Null: of a device, or without a name."),
-      field("figure", &Point::figure, "Used; granted to leases; or used by what holds no lease."),
+      field("figure", &Point::figure,
+            "Used; granted to leases; used by what holds no lease; or utilization: how long "
+            "something was computed."),
       field("known", &Point::known, "For so much of the step the figure is known."),
-      field("vram_min", &Point::least, "The least of the step."),
-      field("vram_mean", &Point::mean, "Over the time that is known."),
-      field("vram_max", &Point::most, "The most of the step."));
+      of_unit("vram_min_bytes", "The least of the step; null: the figure is a share.", false,
+              &Point::least),
+      of_unit("vram_mean_bytes", "Over the time that is known.", false, &Point::mean),
+      of_unit("vram_max_bytes", "The most of the step.", false, &Point::most),
+      of_unit("percent_min", "The same of a share; null: the figure is memory.", true,
+              &Point::least),
+      of_unit("percent_mean", "Over the time that is known.", true, &Point::mean),
+      of_unit("percent_max", "The most of the step.", true, &Point::most));
 }
 
 /// GET /v1/history

@@ -42,11 +42,13 @@ TEST(Lease, IsWrittenWithItsSumsAndInUnitsAndWords) {
         R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000001","index":0,)"
         R"("vram_granted_bytes":4294967296,"vram_used_bytes":5368709120,)"
         R"("vram_peak_bytes":6442450944,"vram_ledger_bytes":5368708096,)"
-        R"("vram_drift_bytes":1024,"refused_allocations":3,"vram_wanted_bytes":2147483648},)"
+        R"("vram_drift_bytes":1024,"refused_allocations":3,"vram_wanted_bytes":2147483648,)"
+        R"("gpu_utilization_percent":85},)"
         R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000002","index":1,)"
         R"("vram_granted_bytes":4294967296,"vram_used_bytes":1073741824,)"
         R"("vram_peak_bytes":2147483648,"vram_ledger_bytes":1073742848,)"
-        R"("vram_drift_bytes":-1024,"refused_allocations":0,"vram_wanted_bytes":null}],)",
+        R"("vram_drift_bytes":-1024,"refused_allocations":0,"vram_wanted_bytes":null,)"
+        R"("gpu_utilization_percent":null}],)",
         R"("supervisor_pid":4710,)", R"("labels":{"key":"text )",
         R"("queued":"2026-02-07T13:15:00.123Z",)", R"("waited_ms":877,"queue_position":null,)",
         R"("measures":[{"number":1,"measure":"checkpoint","cause":"lease_critical",)"

@@ -115,11 +115,14 @@ inline Json stream_of(const RouteRow& row) {
 inline Json responses_of(const RouteRow& row) {
   const bool only_streams = row.answer.empty() && !row.stream_of.empty();
   const std::string_view done = row.answer == "Lease" ? "The lease." : "Done.";
-  const Json answer = row.answer.empty() ? Json{{"type", "object"}} : reference_to(row.answer);
+  const bool is_json = row.media == "application/json";
+  const Json answer = !is_json             ? Json{{"type", "string"}}
+                      : row.answer.empty() ? Json{{"type", "object"}}
+                                           : reference_to(row.answer);
   Json responses = Json::object();
   Json& told = responses[std::to_string(row.status)];
   told["description"] = row.answer_doc.empty() ? done : row.answer_doc;
-  if (!only_streams) told["content"]["application/json"] = {{"schema", answer}};
+  if (!only_streams) told["content"][std::string(row.media)] = {{"schema", answer}};
   if (!row.stream_of.empty()) {
     Json& stream = responses["200"];
     if (!stream.contains("description")) {

@@ -54,12 +54,18 @@ export function DeviceCard({ ui, device, range, withChart }: Props) {
 function Vitals({ device, gone }: { device: Device; gone: boolean }) {
   if (gone) return <p class="vitals critical">{texts.noAnswer}</p>;
   if (device.asleep) return <p class="vitals">{texts.device.asleep}</p>;
-  if (device.gpu_utilization_percent === null) return null;
+  const vitals = texts.vitals(device);
+  if (vitals.length === 0) return null;
   return (
     <p class="vitals">
-      <span>
-        <b>{device.gpu_utilization_percent}</b> % busy
-      </span>
+      {vitals.map(([value, unit]) => (
+        <span key={unit}>
+          <b>{value}</b> {unit}
+        </span>
+      ))}
+      {device.throttle !== null && device.throttle !== 'none' && (
+        <span class="warn">{texts.throttled[device.throttle]}</span>
+      )}
     </p>
   );
 }

@@ -71,7 +71,7 @@ export class RealDaemon {
 
   async stop(): Promise<void> {
     for (const child of this.running) child.kill('SIGTERM');
-    await this.berth('daemon', 'stop', '--force').catch(() => {});
+    await this.berth('daemon', 'stop').catch(() => {});
     rmSync(this.world, { recursive: true, force: true });
   }
 }

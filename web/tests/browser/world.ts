@@ -85,6 +85,9 @@ export function busy(): State {
         vram_granted_bytes: 14 * kGiB,
         vram_grantable_bytes: 1.4 * kGiB,
         gpu_utilization_percent: 87,
+        temperature_celsius: 61,
+        power_milliwatts: 238_000,
+        power_limit_milliwatts: 360_000,
         leases: [12, 13],
         unmanaged_processes: [
           {
@@ -94,6 +97,7 @@ export function busy(): State {
             user_id: 1000,
             name: 'firefox',
             vram_used_bytes: 0.4 * kGiB,
+            gpu_utilization_percent: 0,
             lease: null,
           },
         ],
@@ -107,6 +111,10 @@ export function busy(): State {
         vram_granted_bytes: 60 * kGiB,
         vram_grantable_bytes: 18 * kGiB,
         gpu_utilization_percent: 93,
+        temperature_celsius: 91,
+        power_milliwatts: 291_000,
+        power_limit_milliwatts: 350_000,
+        throttle: 'thermal',
         leases: [15, 19, 41, 42],
       }),
     ],

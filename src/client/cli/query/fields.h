@@ -37,7 +37,20 @@ struct GpuFacts {
   Figure utilization;         // Percent.
   Figure memory_utilization;  // Percent.
   Figure temperature;         // Degrees Celsius.
-  Figure power;               // Watt, with two decimals.
+  Figure power;               // Watt, with two decimals; so is the limit.
+  Figure power_limit;
+  struct Clocks {
+    Figure graphics;
+    Figure sm;
+    Figure memory;
+  };
+  Clocks clocks;  // MHz.
+  Figure fan;     // Percent.
+  struct Link {
+    Figure generation;
+    Figure lanes;
+  };
+  Link pcie;  // As it is now.
   UnixMs asked_at;
 };
 

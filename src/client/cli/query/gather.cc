@@ -75,6 +75,13 @@ GpuFacts facts_of(const gpu::Nvml& nvml, nvml::Device device, std::uint32_t inde
       words(rates, [](const nvml::Utilization& rate) { return std::to_string(rate.memory); });
   facts.temperature = words(nvml.temperature(device), number);
   facts.power = words(nvml.power_milliwatts(device), watts);
+  facts.power_limit = words(nvml.power_limit_milliwatts(device), watts);
+  facts.clocks.graphics = words(nvml.clock_mhz(device, nvml::kClockGraphics), number);
+  facts.clocks.sm = words(nvml.clock_mhz(device, nvml::kClockSm), number);
+  facts.clocks.memory = words(nvml.clock_mhz(device, nvml::kClockMemory), number);
+  facts.fan = words(nvml.fan_percent(device), number);
+  facts.pcie.generation = words(nvml.pcie_generation(device), number);
+  facts.pcie.lanes = words(nvml.pcie_lanes(device), number);
   return facts;
 }
 

@@ -97,10 +97,13 @@ std::map<DeviceId, Bytes> highest(const history::Past& past) {
   std::map<DeviceId, Bytes> tops;
   for (const Series& series : past.series) {
     Bytes& top = tops[series.subject.device];
+    if (is_share(series.subject.figure)) continue;
     for (const Bucket& bucket : series.buckets) top = std::max(top, bucket.most);
   }
   return tops;
 }
+
+constexpr std::uint64_t kPercentMax = 100;
 
 std::vector<Cell> row_of(const Series& series, const wire::PastAnswer& answer, const Grid& grid,
                          Bytes top, const RenderContext& context) {
@@ -111,14 +114,19 @@ std::vector<Cell> row_of(const Series& series, const wire::PastAnswer& answer, c
     whole.most = std::max(whole.most, bucket.most);
     whole.total += bucket.total;
   }
+  const bool share = is_share(series.subject.figure);
+  const auto value = [&](Bytes figure) {
+    return share ? std::to_string(figure.value) + " %" : in_gib(figure, context);
+  };
+  if (share) top = Bytes{kPercentMax};
   return {{gpu_of(series, answer.facts, context)},
           {subject_of(series, context)},
           {std::string(berth::to_text(series.subject.figure))},
           {course_of(series, grid, top, context)},
-          {in_gib(whole.least, context)},
-          {in_gib(whole.mean(), context)},
-          {in_gib(whole.most, context)},
-          {in_gib(series.buckets.back().mean(), context)}};
+          {value(whole.least)},
+          {value(whole.mean())},
+          {value(whole.most)},
+          {value(series.buckets.back().mean())}};
 }
 
 // "1.25": hundredths are enough for a bill.

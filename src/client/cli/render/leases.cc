@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/render/leases.h"
 
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -15,6 +16,8 @@
 
 namespace berth::cli {
 namespace {
+
+constexpr std::size_t kBusyColumnOfLeases = 5;
 
 std::string dash(const RenderContext& context) {
   return std::string(glyphs_of(context.charset).dash);
@@ -76,6 +79,19 @@ std::string vram_of(const LeaseView& lease, const RenderContext& context) {
   return vram_cell({used_by(lease), peak_of(lease), granted_to(lease)}, context);
 }
 
+std::string percent_or_nothing(std::optional<std::uint32_t> percent) {
+  return percent ? std::to_string(*percent) + " %" : "";
+}
+
+// On the GPU where it computes most.
+std::string busy_of(const LeaseView& lease) {
+  std::optional<std::uint32_t> most;
+  for (const LeasePart& part : lease.parts) {
+    if (part.gpu_utilization) most = std::max(most.value_or(0), *part.gpu_utilization);
+  }
+  return lease.state == LeaseState::kHeld ? percent_or_nothing(most) : "";
+}
+
 std::string hold_reason(const OnHold& hold) {
   return hold.reason.empty() ? "" : ": " + hold.reason;
 }
@@ -102,6 +118,7 @@ std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const RenderCont
       {state_in_row(lease, context), colour_of(lease)},
       {gpus_of(lease, context)},
       {vram_of(lease, context)},
+      {busy_of(lease)},
       {age_of(lease, context)},
       {left_of(lease, context)},
   };
@@ -126,6 +143,7 @@ std::vector<Cell> row_of(const UnmanagedProcess& unmanaged_process, std::uint32_
       {dash(context)},
       {std::to_string(gpu)},
       {vram_cell({.used = unmanaged_process.used}, context)},
+      {percent_or_nothing(unmanaged_process.gpu_utilization)},
       {dash(context)},
       {dash(context)},
   };
@@ -147,6 +165,7 @@ std::vector<Column> columns_for(Detail detail) {
       {.title = "STATE", .shrinks_to = 12, .shrinks_after = 9},
       {.title = "GPU", .importance = 3},
       {.title = "GiB used/peak/granted", .importance = 6},
+      {.title = "BUSY", .align = kRight, .importance = 1},
       {.title = "AGE", .align = kRight, .importance = 4},
       {.title = "LEFT", .align = kRight, .importance = 5},
   };
@@ -173,8 +192,10 @@ std::string process_list(std::span<const Process> processes) {
 }
 
 std::string part_text(const LeasePart& part, const RenderContext& context) {
+  const std::string busy = percent_or_nothing(part.gpu_utilization);
   return "granted " + to_text(part.granted) + ", used " + size_or_dash(part.used, context) +
-         ", peak " + size_or_dash(part.peak, context) + ", " + to_text(part.device);
+         ", peak " + size_or_dash(part.peak, context) +
+         (busy.empty() ? "" : ", " + busy + " busy") + ", " + to_text(part.device);
 }
 
 std::string drift_text(std::int64_t drift) {
@@ -318,6 +339,7 @@ Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView>
       table.rows.push_back(row_of(unmanaged_process, device.index, detail, context));
     }
   }
+  drop_if_empty(table, kBusyColumnOfLeases);
   return table;
 }
 

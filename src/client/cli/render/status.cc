@@ -20,6 +20,7 @@ constexpr std::size_t kBarCells = 14;
 constexpr std::size_t kQueueShown = 5;  // By `status`; `berth queue` shows all.
 constexpr std::size_t kReasonIndent = 6;
 constexpr std::size_t kBusyColumn = 4;  // Of devices.
+constexpr std::size_t kHeatColumn = 5;
 constexpr Duration kSampleOld = seconds(5);
 
 std::size_t cells_of(Bytes part, Bytes whole) {
@@ -74,6 +75,21 @@ std::string busy_text(const DeviceView& device) {
   return percent ? std::to_string(*percent) + " % busy" : "";
 }
 
+// "61 °C, 238 W", as far as it is known.
+std::string heat_text(const DeviceView& device, const RenderContext& context) {
+  constexpr std::uint32_t kMilliwattsInAWatt = 1'000;
+  const DeviceFigures& figures = device.figures;
+  std::string text;
+  if (figures.temperature) {
+    text = std::to_string(*figures.temperature) + (context.charset.unicode ? " °C" : " C");
+  }
+  if (figures.power_milliwatts) {
+    text += (text.empty() ? "" : ", ") +
+            std::to_string(*figures.power_milliwatts / kMilliwattsInAWatt) + " W";
+  }
+  return text;
+}
+
 std::vector<Cell> row_of(const DeviceView& device, const RenderContext& context) {
   const std::string unit = device.capacity ? " GiB" : "";
   return {
@@ -82,19 +98,11 @@ std::vector<Cell> row_of(const DeviceView& device, const RenderContext& context)
       {bar_of(device, context)},
       {in_gib(device.used, context) + " / " + in_gib(device.capacity, context) + unit},
       {busy_text(device)},
+      {heat_text(device, context)},
       {"granted " + in_gib(device.granted, context) + " GiB"},
       {"grantable " + in_gib(device.grantable, context) + " GiB"},
       health_of(device, context),
   };
-}
-
-void drop_if_empty(Table& table, std::size_t column) {
-  const auto at = static_cast<std::ptrdiff_t>(column);
-  const bool empty = std::ranges::all_of(
-      table.rows, [&](const std::vector<Cell>& row) { return row[column].text.empty(); });
-  if (!empty) return;
-  table.columns.erase(table.columns.begin() + at);
-  for (std::vector<Cell>& row : table.rows) row.erase(row.begin() + at);
 }
 
 std::vector<Cell> row_of(const Waiting& waiting, const RenderContext& context) {
@@ -168,6 +176,7 @@ std::string device_lines(std::span<const DeviceView> devices, const RenderContex
                   {.importance = 2},
                   {.align = kRight},
                   {.align = kRight, .importance = 1},
+                  {.align = kRight, .importance = 0},
                   {.importance = 3},
                   {.importance = 6},
                   {}},
@@ -180,6 +189,7 @@ std::string device_lines(std::span<const DeviceView> devices, const RenderContex
     troubles += "  GPU " + std::to_string(device.index) + ": " +
                 escape_control(device.trouble, context.charset) + "\n";
   }
+  drop_if_empty(table, kHeatColumn);
   drop_if_empty(table, kBusyColumn);
   return render(std::move(table), context.width, context.charset) + troubles;
 }

@@ -90,7 +90,13 @@ TEST(Status, HowBusyADeviceIsStandsWhereItIsKnownAndThereIsRoom) {
   EXPECT_THAT(device_lines(devices, context()),
               HasSubstr("15.9 GiB            granted 14.0 GiB  grantable 1.4 GiB  healthy\n"));
   EXPECT_THAT(device_lines(devices, context()), HasSubstr("GiB  7 % busy  granted"));
+  devices[1].figures.temperature = 61;
+  devices[1].figures.power_milliwatts = 238'900;
+  EXPECT_THAT(device_lines(devices, context()), HasSubstr("GiB  7 % busy  61 °C, 238 W  granted"));
   RenderContext narrow = context();
+  narrow.width = 110;
+  EXPECT_THAT(device_lines(devices, narrow), Not(HasSubstr("238 W")));
+  EXPECT_THAT(device_lines(devices, narrow), HasSubstr("busy"));
   narrow.width = 80;
   EXPECT_THAT(device_lines(devices, narrow), Not(HasSubstr("busy")));
 }

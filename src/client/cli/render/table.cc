@@ -108,6 +108,15 @@ std::string line_of(const Table& table, const std::vector<Cell>& row,
 
 }  // namespace
 
+void drop_if_empty(Table& table, std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  const bool empty = std::ranges::all_of(
+      table.rows, [&](const std::vector<Cell>& row) { return row[column].text.empty(); });
+  if (!empty) return;
+  table.columns.erase(table.columns.begin() + at);
+  for (std::vector<Cell>& row : table.rows) row.erase(row.begin() + at);
+}
+
 std::size_t width_of(const Table& table) {
   return total(natural_widths(table), table.indent);
 }

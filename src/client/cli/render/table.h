@@ -39,6 +39,9 @@ struct Table {
   bool header = true;
 };
 
+/// Takes out a column that has no text in any row.
+void drop_if_empty(Table& table, std::size_t column);
+
 /// Of its longest line, with nothing cut.
 std::size_t width_of(const Table& table);
 
