@@ -19,6 +19,7 @@ constexpr std::array kVerbs = {
     Verb{"release", "", "Daily", "end a lease; its memory is free once its programs free it",
          run_release},
     Verb{"status", "", "See", "GPUs, leases and queue at a glance", run_status},
+    Verb{"top", "", "See", "all of that, live, with keys to act", run_top},
     Verb{"ps", "", "See", "leases of all users", run_ps},
     Verb{"queue", "q", "See", "who waits, and for what", run_queue},
     Verb{"show", "", "See", "all that is known of a lease", run_show},

@@ -194,7 +194,7 @@ std::string device_lines(std::span<const DeviceView> devices, const RenderContex
   return render(std::move(table), context.width, context.charset) + troubles;
 }
 
-std::string queue_lines(std::span<const Waiting> queue, const RenderContext& context) {
+std::string queue_lines(std::span<const Waiting> queue, const RenderContext& context, Hints hints) {
   constexpr auto kRight = Column::Align::kRight;
   Table table{
       .columns = {{.align = kRight},
@@ -211,7 +211,7 @@ std::string queue_lines(std::span<const Waiting> queue, const RenderContext& con
     const std::string lines = render(std::move(table), context.width, context.charset);
     return with_reasons_below(lines, queue, context, *context.width);
   }
-  add_hints(in_one, queue);
+  if (hints == Hints::kShown) add_hints(in_one, queue);
   return render(std::move(in_one), context.width, context.charset);
 }
 

@@ -2,6 +2,7 @@
 // `berth status` and `berth queue` for people. Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +30,10 @@ struct StatusFacts {
 std::string status_text(const StatusFacts& facts, const RenderContext& context);
 
 std::string device_lines(std::span<const DeviceView> devices, const RenderContext& context);
+/// Whether the command that tells more stands beside a request.
+enum class Hints : std::uint8_t { kShown, kNone };
 /// A request a line, with the reasons of those that have one; below them where that is too wide.
-std::string queue_lines(std::span<const Waiting> queue, const RenderContext& context);
+std::string queue_lines(std::span<const Waiting> queue, const RenderContext& context,
+                        Hints hints = Hints::kShown);
 
 }  // namespace berth::cli

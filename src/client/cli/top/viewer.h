@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The edge of `berth top`: the stream of the daemon, requests beside it, the terminal and its
+// signals. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/daemon_session.h"
+#include "cli/top/canvas.h"
+#include "cli/top/draw.h"
+#include "cli/top/keys.h"
+#include "cli/top/state.h"
+#include "cli/top/terminal.h"
+#include "os/signals.h"
+
+namespace berth::cli::top {
+
+class Viewer {
+ public:
+  struct Settings {
+    Options options;
+    bool ascii = false;
+    Colours colours = Colours::kNone;
+    std::optional<std::size_t> width;  // Of the output, as far as that is known.
+  };
+  Viewer(DaemonSession& session, Settings settings)
+      : session_(session), settings_(settings), state_(settings.options) {}
+
+  /// One frame, of as many lines as it takes. The exit status.
+  int once();
+  /// Until the user quits. The exit status.
+  int run();
+
+ private:
+  /// A question of which the answer is still to come.
+  struct Outstanding {
+    client::Connection connection;
+    std::variant<Send, AskWhy> what;
+  };
+
+  bool begin();
+  bool take_stream();
+  bool take(const wire::SseEvent& event);
+  void take_past();
+  void ask_reasons();
+  void ask(std::variant<Send, AskWhy> what);
+  void take_answers();
+  void take_answer(const std::variant<Send, AskWhy>& what, const Result<client::Answer>& answer);
+  void perform(const Effects& effects);
+  bool take_keys();
+  bool take_signals(os::SignalDescriptor& signals);
+  void wait(const os::SignalDescriptor& signals) const;
+  void lose();
+  void reconnect();
+  void show();
+  Look look() const;
+
+  DaemonSession& session_;
+  const Settings settings_;
+  State state_;
+  Screen screen_;
+  KeyReader keys_;
+  Canvas shown_{0, 0};
+  Frame frame_{.canvas = Canvas(0, 0)};
+  std::vector<Outstanding> outstanding_;
+  std::vector<LeaseId> asked_;  // Why, of the first in the queue.
+  UnixMs asked_at_;
+  UnixMs try_again_;
+  UnixMs heard_at_;
+  bool quits_ = false;
+};
+
+}  // namespace berth::cli::top

@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `berth top` on a terminal of its own: what stands on its screen, and what its keys do.
+load lib
+
+setup() {
+  sim=2x16GiB world_up
+  berth run -q -m 10G -n first -- vram_user --bytes 4GiB --busy 80% --hold forever &
+  berth run -q -m 12G -n other -- vram_user --bytes 2GiB --hold forever &
+  eventually state_is first held
+  eventually state_is other held
+}
+
+# on_screen: the program on standard input, with Terminal and top().
+on_screen() {
+  PYTHONPATH=$(dirname "$BATS_TEST_FILENAME"):$PYTHONPATH python3 -c '
+import os, subprocess, sys, time
+from terminal_screen import Terminal
+def top(columns, rows, *options, **environment):
+    return Terminal(columns, rows, "berth", "top", *options, **environment)
+def berth(*words):
+    return subprocess.run(["berth", *words], capture_output=True, text=True, check=True).stdout
+exec(sys.stdin.read())'
+}
+
+@test "what there is fits screens of all sizes, and another size is drawn anew" {
+  on_screen <<'PY'
+screen = top(60, 12)
+for columns, rows in (60, 12), (80, 24), (120, 35), (200, 50), (300, 60), (80, 24):
+    screen.resize(columns, rows)
+    text = screen.wait('berth', 'first', 'other', 'held', 'GPU 0', 'GPU 1')
+    lines = text.split('\n')
+    assert lines[0].startswith(' berth') and 'free' in lines[0], text
+    assert lines[rows - 1].startswith(' p pause') or lines[rows - 1].startswith(' arrows'), text
+    assert columns < 100 or 'COMMAND' in text, text
+    assert rows < 24 or 'Events' in text, text
+screen.resize(50, 10)
+screen.wait('berth top needs 60 columns and 12 lines; this has 50 and 10.')
+screen.resize(80, 24)
+screen.wait('first')
+screen.keys('q')
+assert screen.ended() == 0
+PY
+}
+
+@test "a frame is what --once writes, with keys below" {
+  on_screen <<'PY'
+screen = top(120, 35)
+screen.wait('80 % busy', ' 80 % ')
+shown = [line for line in screen.text().split('\n')]
+once = subprocess.run(['berth', 'top', '--once'], capture_output=True, text=True, check=True,
+                      env=os.environ | {'COLUMNS': '120'}).stdout.split('\n')
+assert '\x1b' not in ''.join(once)
+# But for the time, ages and courses.
+same = [line for line in once if line in shown]
+assert len(same) >= len(once) // 2, '\n'.join(once) + '\n--\n' + '\n'.join(shown)
+PY
+}
+
+@test "a lease is paused after a question, resumed, and ended" {
+  on_screen <<'PY'
+screen = top(120, 30)
+screen.wait('first', 'other')
+screen.keys('/first\r')
+screen.wait('1  root/first', absent=['2  root/other'])
+screen.keys('jp')
+screen.wait('Pause 1 ', 'go to host memory', 'y pause')
+assert '"held"' in berth('show', 'first', '--json')
+screen.keys('n')
+screen.wait('Nothing was done.')
+screen.keys('py')
+screen.wait('suspended', 'Pause 1: done.')
+screen.keys('r')
+screen.wait('Resume 1: done.', absent=['suspended  '])
+screen.keys('xy')
+screen.wait('End 1: done.')
+assert '"ended"' in berth('show', 'first', '--json')
+screen.keys('q')
+assert screen.ended() == 0
+PY
+}
+
+@test "why, messages, details and help" {
+  berth run -q -m 8G -n waits -- vram_user --bytes 1GiB --hold forever &
+  eventually state_is waits waiting
+  on_screen <<'PY'
+screen = top(120, 40)
+screen.wait('Queue 1', 'waits for memory')
+screen.keys('\x1b[Fw')  # The last row.
+screen.wait('waits', 'GPU 0')
+screen.keys(' ')
+screen.wait('Queue 1')
+screen.keys('\x1b[Hmplease?\r')
+screen.wait('Message 1: done.')
+assert 'please?' in berth('show', 'first')
+screen.keys('\r')
+screen.wait('granted 10.0 GiB')
+screen.keys(' ?')
+screen.wait('Enter  all that is known of it')
+screen.keys(' q')
+assert screen.ended() == 0
+PY
+}
+
+@test "a click chooses, and a view that cannot act says so" {
+  on_screen <<'PY'
+screen = top(100, 30, '--read-only')
+text = screen.wait('first', 'other')
+row = next(i for i, line in enumerate(text.split('\n')) if '/other' in line)
+screen.keys(f'\x1b[<0;10;{row + 1}M')
+screen.wait('›   2' if '›   2' in screen.text() else '› ')
+assert any('›' in line and 'other' in line for line in screen.text().split('\n')), screen.text()
+screen.keys('p')
+screen.wait('This view cannot act (--read-only).')
+screen.keys('q')
+assert screen.ended() == 0
+PY
+}
+
+@test "it goes on with the next daemon" {
+  on_screen <<'PY'
+import json, signal
+screen = top(100, 24)
+screen.wait('first')
+os.kill(json.loads(berth('daemon', 'status', '--json'))['pid'], signal.SIGKILL)
+screen.wait('No connection since')
+berth('status')
+screen.wait('first', absent=['No connection'])
+screen.keys('q')
+assert screen.ended() == 0
+PY
+}
+
+@test "the terminal is as it was, however it ends" {
+  on_screen <<'PY'
+import signal, termios
+for end in (lambda one: one.keys('q')), (lambda one: one.keys('\x03')), \
+        (lambda one: os.kill(one.child, signal.SIGTERM)):
+    screen = top(80, 24)
+    screen.wait('first')
+    assert screen.modes == {'1049', '1000', '1006'}, screen.modes
+    assert not termios.tcgetattr(screen.end)[3] & termios.ICANON
+    end(screen)
+    # What it leaves is looked at while the other end is open.
+    screen.ended()
+    assert screen.modes == {'25'}, screen.modes
+    assert screen.sent.endswith('\x1b[?25h\x1b[?1049l'), screen.sent[-40:]
+PY
+}
+
+@test "without colours and letters beyond ASCII, and over a slow line" {
+  on_screen <<'PY'
+screen = top(80, 24, '--ascii', NO_COLOR='1')
+screen.wait('first', '[##')
+screen.read(3)
+assert '38;5' not in screen.sent and screen.sent.isascii()
+screen.sent = ''
+screen.read(10)
+# 9600 baud are 960 bytes a second.
+assert len(screen.sent) < 10 * 960 / 4, len(screen.sent)
+screen.keys('q')
+assert screen.ended() == 0
+PY
+  [[ $(berth top --once --ascii) == *'[##'* ]]
+  fails berth top </dev/null
+  [[ $(berth top 2>&1 | cat) == *'--once writes one frame'* ]]
+}
