@@ -128,6 +128,7 @@ constexpr std::uint32_t kMilliwattsInAWatt = 1'000;
 
 // Against watts, or against a share of the limit, if that is known.
 Finding judged_power(const DeviceFigures& figures, const Expression& expression, std::string text) {
+  CHECK(expression.threshold.has_value());
   const std::uint32_t drawn = figures.power_milliwatts.value_or(0);
   const std::uint32_t limit = figures.power_limit_milliwatts.value_or(0);
   if (std::holds_alternative<Percent>(*expression.threshold)) {

@@ -61,10 +61,7 @@ class Painter {
     const std::size_t width = canvas.width();
     const std::size_t height = canvas.height();
     if (width < kWidthMin || height < kHeightMin) {
-      canvas.put(0, 0,
-                 "berth top needs " + std::to_string(kWidthMin) + " columns and " +
-                     std::to_string(kHeightMin) + " lines; this has " + std::to_string(width) +
-                     " and " + std::to_string(height) + ".");
+      too_small();
       return std::move(frame_);
     }
     header();
@@ -76,6 +73,18 @@ class Painter {
   }
 
  private:
+  void too_small() {
+    Canvas& canvas = frame_.canvas;
+    const std::string text = "berth top needs " + std::to_string(kWidthMin) + " columns and " +
+                             std::to_string(kHeightMin) + " lines; this has " +
+                             std::to_string(canvas.width()) + " and " +
+                             std::to_string(canvas.height()) + ".";
+    std::size_t row = 0;
+    for (const std::string& line : lines_of(wrapped(text, 0, canvas.width()))) {
+      canvas.put(row++, 0, line);
+    }
+  }
+
   // ---- The first line.
   void header() {
     const RenderContext& context = look_.context;

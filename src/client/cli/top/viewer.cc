@@ -124,9 +124,10 @@ bool Viewer::take_stream() {
   while (true) {
     auto arrival = session_.client().connection().receive();
     if (!arrival.ok()) return false;
-    if (!*arrival) return wall_now().value - heard_at_.value < kSilentMs;
+    const std::optional<client::Arrival>& next = *arrival;
+    if (!next) return wall_now().value - heard_at_.value < kSilentMs;
     heard_at_ = wall_now();
-    const auto* event = std::get_if<wire::SseEvent>(&**arrival);
+    const auto* event = std::get_if<wire::SseEvent>(&*next);
     if (event == nullptr || !take(*event)) return false;
   }
 }
@@ -196,8 +197,9 @@ void Viewer::take_answers() {
       take_answer(one.what, arrival.error());
       return true;
     }
-    if (!*arrival) return false;
-    const auto* answer = std::get_if<client::Answer>(&**arrival);
+    const std::optional<client::Arrival>& next = *arrival;
+    if (!next) return false;
+    const auto* answer = std::get_if<client::Answer>(&*next);
     if (answer != nullptr) take_answer(one.what, *answer);
     return true;
   });
