@@ -78,7 +78,7 @@ rm cancel
 stop cancel
 list ps
 ls ps
-top status --watch
+htop top
 log logs
 follow logs -f
 tail logs -f

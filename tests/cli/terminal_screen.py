@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program on a terminal of its own, and what stands on its screen: of the sequences that a
-terminal knows, those that berth top sends. Another sequence is an error."""
+terminal knows, those that Berth and a shell send. Another sequence is an error."""
 import fcntl
 import os
 import pty
@@ -21,6 +21,7 @@ class Terminal:
         self.columns, self.rows = columns, rows
         self.sent = ''      # Since it was last looked at.
         self.modes = set()  # That are set: 1049, 1000, …
+        self.style = ''     # Parameters of SGR, of what is written next.
         self.status = None
         self.clear()
         self.child, self.end = pty.fork()
@@ -34,6 +35,7 @@ class Terminal:
 
     def clear(self):
         self.cells = [[' '] * self.columns for _ in range(self.rows)]
+        self.styles = [[''] * self.columns for _ in range(self.rows)]
         self.at = (0, 0)
 
     def resize(self, columns, rows):
@@ -76,25 +78,53 @@ class Terminal:
             text = text[1:]
 
     def control(self, parameters, letter):
+        row, column = self.at
+        number = int(parameters) if parameters.isdigit() else 1
         if letter == 'H':
-            row, column = (int(number) for number in parameters.split(';'))
-            assert row <= self.rows and column <= self.columns, (row, column)
-            self.at = (row - 1, column - 1)
+            at = [int(one) for one in parameters.split(';')] if parameters else [1, 1]
+            assert at[0] <= self.rows and at[1] <= self.columns, at
+            self.at = (at[0] - 1, at[1] - 1)
         elif letter == 'J' and parameters == '2':
             self.clear()
+        elif letter in 'JK':
+            self.erase(row, column)
+            for below in range(row + 1, self.rows) if letter == 'J' else ():
+                self.erase(below, 0)
+        elif letter in 'ABCD':
+            down, right = {'A': (-1, 0), 'B': (1, 0), 'C': (0, 1), 'D': (0, -1)}[letter]
+            self.at = (max(0, row + down * number), max(0, column + right * number))
         elif letter in 'hl' and parameters.startswith('?'):
             (self.modes.add if letter == 'h' else self.modes.discard)(parameters[1:])
         else:
             assert letter == 'm', (parameters, letter)
+            self.style = '' if parameters in ('', '0') else parameters
+
+    def erase(self, row, column):
+        for i in range(column, self.columns):
+            self.cells[row][i], self.styles[row][i] = ' ', ''
 
     def put(self, letter):
-        if letter in '\r\n':
-            return
         row, column = self.at
+        if letter in '\r\n\b\a':
+            self.at = {'\r': (row, 0), '\n': (row + 1, column), '\b': (row, max(0, column - 1)),
+                       '\a': (row, column)}[letter]
+            self.scroll()
+            return
         width = 2 if unicodedata.east_asian_width(letter) in 'WF' else 1
-        assert column + width <= self.columns, f'beyond the edge of row {row}: {letter}'
-        self.cells[row][column] = letter
+        if column + width > self.columns:
+            # A shell's line goes on in the next; berth top never writes beyond the edge.
+            assert '1049' not in self.modes, f'beyond the edge of row {row}: {letter}'
+            self.at = (row + 1, 0)
+            self.scroll()
+            row, column = self.at
+        self.cells[row][column], self.styles[row][column] = letter, self.style
         self.at = (row, column + width)
+
+    def scroll(self):
+        while self.at[0] >= self.rows:
+            self.cells = self.cells[1:] + [[' '] * self.columns]
+            self.styles = self.styles[1:] + [[''] * self.columns]
+            self.at = (self.at[0] - 1, self.at[1])
 
     def text(self):
         return '\n'.join(''.join(row).rstrip() for row in self.cells)

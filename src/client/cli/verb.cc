@@ -55,7 +55,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kOtherNa
     {"log", "logs"},
     {"follow", "logs -f"},
     {"tail", "logs -f"},
-    {"top", "status --watch"},
+    {"htop", "top"},
     {"watch", "status --watch"},
     {"add", "submit"},
     {"sub", "submit"},

@@ -95,6 +95,8 @@ function memoryOptions(
   return {
     width,
     height: kHeight,
+    // As the chart below it: their times stand above one another.
+    padding: [8, 8, 0, 0],
     legend: { show: false },
     cursor: {
       y: false,

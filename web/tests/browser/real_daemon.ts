@@ -12,7 +12,8 @@ export class RealDaemon {
   private readonly running: ChildProcess[] = [];
   private readonly environment: NodeJS.ProcessEnv;
 
-  constructor() {
+  /** `sim`: the machine, as BERTH_SIM has it. */
+  constructor(sim = '1x16GiB:RTX-5080') {
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(BERTH|XDG|CUDA)_/.test(name),
     );
@@ -25,7 +26,7 @@ export class RealDaemon {
       XDG_CONFIG_HOME: `${this.world}/config`,
       XDG_CACHE_HOME: `${this.world}/cache`,
       BERTH_RUNTIME_DIR: `${this.world}/run`,
-      BERTH_SIM: '1x16GiB:RTX-5080',
+      BERTH_SIM: sim,
       BERTH_SIM_NAME: this.world.slice(-6),
       PATH: `${kBin}:${process.env.PATH}`,
     };
@@ -45,11 +46,13 @@ export class RealDaemon {
 
   /** A lease that uses half of its memory until it is ended. `before`: words in front of its program. */
   hold(name: string, gib: number, ...before: string[]): void {
-    const words = ['run', '-q', '-m', `${gib}G`, '-n', name, '--', ...before];
     const program = ['vram_user', '--bytes', `${gib * 512}MiB`, '--active', '--hold', '300s'];
-    this.running.push(
-      spawn('berth', [...words, ...program], { env: this.environment, stdio: 'ignore' }),
-    );
+    this.start(['run', '-q', '-m', `${gib}G`, '-n', name, '--', ...before, ...program]);
+  }
+
+  /** `berth` with these words, until the daemon is stopped. */
+  start(words: string[]): void {
+    this.running.push(spawn('berth', words, { env: this.environment, stdio: 'ignore' }));
   }
 
   /** Where the page is, and a code that opens it once. */
@@ -63,6 +66,10 @@ export class RealDaemon {
 
   async status(): Promise<{ leases: { id: number; name: string; state: string }[] }> {
     return JSON.parse(await this.berth('status', '--json'));
+  }
+
+  async waiting(): Promise<{ name: string; state: string }[]> {
+    return JSON.parse(await this.berth('queue', '--json')).items;
   }
 
   async pid(): Promise<number> {

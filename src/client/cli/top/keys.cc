@@ -108,9 +108,16 @@ std::optional<Key> KeyReader::control_sequence() {
   }
   // Parameters, and one letter or ~ that ends it.
   std::size_t end = 2;
-  while (end < pending_.size() && pending_[end] >= ' ' && pending_[end] < '@') ++end;
-  if (end == pending_.size() && end < kSequenceMax) return std::nullopt;
-  used_ = std::min(end + 1, pending_.size());
+  while (end < std::min(pending_.size(), kSequenceMax) && pending_[end] >= ' ' &&
+         pending_[end] < '@') {
+    ++end;
+  }
+  if (end == kSequenceMax) {
+    used_ = end;  // It is none.
+    return std::nullopt;
+  }
+  if (end == pending_.size()) return std::nullopt;
+  used_ = end + 1;
   const std::string_view sequence = std::string_view(pending_).substr(2, used_ - 2);
   if (sequence.starts_with('<')) {
     return mouse(sequence.substr(1, sequence.size() - 2), sequence.ends_with('M'));

@@ -59,6 +59,13 @@ TEST(TopKeys, WhatNeverEndsIsGivenUp) {
   KeyReader reader;
   (void)reader.take("\x1b[" + std::string(100, '1'));
   EXPECT_EQ(reader.take("q").back(), Key{.text = "q"});
+  const std::string endless = "\x1b[" + std::string(50, '1');
+  const Keys whole = keys_of(endless);
+  EXPECT_EQ(whole, Keys(20, Key{.text = "1"}));
+  KeyReader parts;
+  Keys keys = parts.take(endless.substr(0, 40));
+  for (Key& key : parts.take(endless.substr(40))) keys.push_back(std::move(key));
+  EXPECT_EQ(keys, whole);
 }
 
 }  // namespace
