@@ -62,6 +62,17 @@ above() { awk -v figure="$1" -v least="$2" 'BEGIN { exit !(figure != "" && figur
   [[ $(curl -s -o /dev/null -w '%{http_code}' -H 'Host: evil.example' "$address/metrics") == 403 ]]
 }
 
+@test "files tell dcgm-exporter which leases are on a GPU" {
+  mkdir -p "$XDG_CONFIG_HOME/berth" "$world/jobs"
+  printf '[metrics]\ngpu_jobs_dir = "%s"\n' "$world/jobs" >"$XDG_CONFIG_HOME/berth/config.toml"
+  berth reserve 1h -q -m 2G
+  berth reserve 1h -q -m 2G
+  [[ $(cat "$world/jobs/0") == $'1\n2' ]]
+  berth release 1
+  eventually test "$(cat "$world/jobs/0")" == 2
+  [[ $(ls -A "$world/jobs") == 0 ]]
+}
+
 @test "a busy GPU is shown so everywhere" {
   berth run -q -m 4G -n busy -- vram_user --bytes 1GiB --busy 80% --hold forever &
   berth run -q -m 4G -n resting -- vram_user --bytes 1GiB --hold forever &

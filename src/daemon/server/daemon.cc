@@ -240,6 +240,7 @@ void Daemon::Impl::make_world() {
       .clock = clock,
       .happened = [this](const AuditEntry& entry) { service->live().happened(entry); },
       .leases_directory = os::leases_directory(paths.socket),
+      .gpu_jobs_directory = config.daemon.gpu_jobs_dir,
       .user_names = user_names,
       .log = log});
 }
@@ -309,7 +310,6 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& options,
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Daemon::~Daemon() = default;
 
-// The loop.
 void Daemon::run() {
   impl_->run();
 }

@@ -11,6 +11,7 @@
 #include "server/alert_service.h"
 #include "server/budget_files.h"
 #include "server/device_claims.h"
+#include "server/gpu_job_files.h"
 #include "server/history_recorder.h"
 #include "server/log.h"
 #include "server/metrics.h"
@@ -36,10 +37,14 @@ class RealWorld final : public World {
     const os::Clock& clock;
     std::function<void(const AuditEntry&)> happened;  // With its reason in words.
     std::string leases_directory;
+    std::string gpu_jobs_directory;
     const std::map<UserId, std::string>& user_names;
     Log& log;
   };
-  explicit RealWorld(const Parts& parts) : parts_(parts) {}
+  explicit RealWorld(const Parts& parts)
+      : parts_(parts), job_files_(parts.gpu_jobs_directory, [this](const std::string& text) {
+          parts_.log.warn(text);
+        }) {}
 
   Status append(const std::vector<Record>& records) override;
   Status replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) override {
@@ -57,6 +62,7 @@ class RealWorld final : public World {
     parts_.alerts.on_lease_event(now, coordinator, news);
     // By the clock, not by the step's moment: a hand-over takes less than that differs.
     metrics_.on_lease_event({.instant = parts_.clock.now(), .wall = now.wall}, coordinator, news);
+    if (job_files_.are_kept()) job_files_.keep(coordinator.devices(now));
   }
   void did(const AuditEntry& entry) override;
   void on_audit(core::Now now, const core::Coordinator& coordinator,
@@ -90,6 +96,7 @@ class RealWorld final : public World {
  private:
   Parts parts_;
   Metrics metrics_;
+  GpuJobFiles job_files_;
 };
 
 }  // namespace berth::server

@@ -90,6 +90,7 @@ struct Daemon {
   bool http = false;            // At a port, too.
   std::uint32_t http_port = 0;  // 0: one that is free.
   bool open_metrics = false;    // At the port, without the token.
+  std::string gpu_jobs_dir;     // Empty: no such files are kept.
 };
 
 struct Gpu {

@@ -54,6 +54,11 @@ constexpr std::array kKeys = {
         "At that port, /metrics is told to whoever is on this machine, without the token: names of "
         "users and leases are in it. Looked at when the port is opened.",
         [](Config& c, Name) -> Slot { return &c.daemon.open_metrics; }},
+    Key{"metrics.gpu_jobs_dir",
+        "A directory in which a file of each GPU lists the leases on it, as dcgm-exporter reads "
+        "them "
+        "with --hpc-job-mapping-dir. Looked at when the daemon starts; not set: none are kept.",
+        [](Config& c, Name) -> Slot { return &c.daemon.gpu_jobs_dir; }},
 
     Key{"gpu.reserve", "Kept on each GPU for programs that hold no lease, such as a desktop.",
         [](Config& c, Name) -> Slot { return &c.core.reserve; }},
