@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 #include <array>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -94,7 +93,7 @@ struct DeliverRunner::Running {
 };
 
 DeliverRunner::DeliverRunner(boost::asio::io_context& io, os::Mode mode, std::string directory)
-    : io_(io), mode_(mode), directory_(std::move(directory)) {}
+    : io_(io), mode_(mode), directory_(std::move(directory)), reaper_(io) {}
 DeliverRunner::~DeliverRunner() = default;
 
 /// Empty: there is none.
@@ -167,12 +166,11 @@ void DeliverRunner::readable(std::uint64_t number) {
          whole && outcome.ok() ? *outcome : failed("berth-deliver ended without an answer"));
 }
 
-// It has said all that it had to say; reaped by finish(), never before. What systemd has started
-// sees its socket go.
+// It has said all that it had to say. What systemd has started sees its socket go.
 void DeliverRunner::end(pid_t child) {
   if (child == 0) return;
   (void)::kill(child, SIGKILL);
-  children_.push_back(child);
+  reaper_.add(child);
 }
 
 void DeliverRunner::finish(std::uint64_t number, const wire::DeliveryOutcome& outcome) {
@@ -182,7 +180,6 @@ void DeliverRunner::finish(std::uint64_t number, const wire::DeliveryOutcome& ou
   const pid_t child = found->second->child.pid;
   running_.erase(found);
   end(child);
-  std::erase_if(children_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
   then(outcome);
 }
 

@@ -12,10 +12,10 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "os/child.h"
 #include "os/paths.h"
+#include "server/child_reaper.h"
 #include "wire/delivery.h"
 
 namespace berth::server {
@@ -50,7 +50,7 @@ class DeliverRunner {
   const std::string directory_;
   std::map<std::uint64_t, std::unique_ptr<Running>> running_;
   std::uint64_t last_number_ = 0;
-  std::vector<pid_t> children_;  // Ended, or about to: reaped at the next chance.
+  ChildReaper reaper_;
 };
 
 }  // namespace berth::server

@@ -12,14 +12,14 @@ using history::Kind;
 using history::Reading;
 using testing::IsEmpty;
 
-constexpr DeviceId kCard = {.high = 1, .low = 2};
+constexpr DeviceId kReadFrom = {.high = 1, .low = 2};
 constexpr Process kJob = {100, 7};
 constexpr Process kChild = {101, 8};
 constexpr Process kDesktop = {5, 9};
 
 Sample sample() {
   Sample sample;
-  sample.devices.push_back({.id = kCard,
+  sample.devices.push_back({.id = kReadFrom,
                             .capacity = gib(16),
                             .used = gib(5),
                             .processes = std::vector<ProcessSample>{
@@ -30,7 +30,7 @@ Sample sample() {
 }
 
 DeviceView device_view() {
-  return {.id = kCard, .unmanaged = mib(100), .granted = gib(8)};
+  return {.id = kReadFrom, .unmanaged = mib(100), .granted = gib(8)};
 }
 
 LeaseView held() {
@@ -38,7 +38,7 @@ LeaseView held() {
   lease.request.name = "train";
   lease.command = kJob;
   lease.members = {kChild};
-  lease.parts = {{.device = kCard, .granted = gib(8), .used = gib(4), .peak = gib(6)}};
+  lease.parts = {{.device = kReadFrom, .granted = gib(8), .used = gib(4), .peak = gib(6)}};
   lease.queued_at = {1'000};
   lease.started_at = UnixMs{4'000};
   return lease;
@@ -53,14 +53,14 @@ std::optional<Bytes> value_of(const std::vector<Reading>& readings, history::Sub
 
 TEST(HistoryReadings, AreOfDevicesLeasesAndProcesses) {
   const std::vector<Reading> readings = readings_of(sample(), {device_view()}, {held()});
-  EXPECT_EQ(value_of(readings, {kCard, {}, {}, Figure::kUsed}), gib(5));
-  EXPECT_EQ(value_of(readings, {kCard, {}, {}, Figure::kGranted}), gib(8));
-  EXPECT_EQ(value_of(readings, {kCard, {}, {}, Figure::kUnmanaged}), mib(100));
-  EXPECT_EQ(value_of(readings, {kCard, {4}, {}, Figure::kUsed}), gib(4));
-  EXPECT_EQ(value_of(readings, {kCard, {4}, {}, Figure::kGranted}), gib(8));
-  EXPECT_EQ(value_of(readings, {kCard, {4}, kJob, Figure::kUsed}), gib(3));
-  EXPECT_EQ(value_of(readings, {kCard, {4}, kChild, Figure::kUsed}), gib(1));
-  EXPECT_EQ(value_of(readings, {kCard, {}, kDesktop, Figure::kUsed}), mib(100));
+  EXPECT_EQ(value_of(readings, {kReadFrom, {}, {}, Figure::kUsed}), gib(5));
+  EXPECT_EQ(value_of(readings, {kReadFrom, {}, {}, Figure::kGranted}), gib(8));
+  EXPECT_EQ(value_of(readings, {kReadFrom, {}, {}, Figure::kUnmanaged}), mib(100));
+  EXPECT_EQ(value_of(readings, {kReadFrom, {4}, {}, Figure::kUsed}), gib(4));
+  EXPECT_EQ(value_of(readings, {kReadFrom, {4}, {}, Figure::kGranted}), gib(8));
+  EXPECT_EQ(value_of(readings, {kReadFrom, {4}, kJob, Figure::kUsed}), gib(3));
+  EXPECT_EQ(value_of(readings, {kReadFrom, {4}, kChild, Figure::kUsed}), gib(1));
+  EXPECT_EQ(value_of(readings, {kReadFrom, {}, kDesktop, Figure::kUsed}), mib(100));
   EXPECT_EQ(readings.size(), 8U);
 }
 
@@ -84,7 +84,7 @@ TEST(HistoryReadings, OfALostOrSleepingDeviceOnlyThePromiseIsKnown) {
     away.devices[0].asleep = !lost;
     const std::vector<Reading> readings = readings_of(away, {device_view()}, {held()});
     ASSERT_EQ(readings.size(), 1U);
-    EXPECT_EQ(readings[0].subject, (history::Subject{kCard, {4}, {}, Figure::kGranted}));
+    EXPECT_EQ(readings[0].subject, (history::Subject{kReadFrom, {4}, {}, Figure::kGranted}));
   }
 }
 
@@ -92,7 +92,7 @@ TEST(HistoryReadings, ADeadProcessIsNobody) {
   Sample dead = sample();
   (*dead.devices[0].processes)[0].alive = false;
   const std::vector<Reading> readings = readings_of(dead, {device_view()}, {held()});
-  EXPECT_EQ(value_of(readings, {kCard, {4}, kJob, Figure::kUsed}), std::nullopt);
+  EXPECT_EQ(value_of(readings, {kReadFrom, {4}, kJob, Figure::kUsed}), std::nullopt);
 }
 
 TEST(HistorySessions, AddUpOverTheDevicesOfALease) {

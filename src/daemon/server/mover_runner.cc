@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include <array>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -52,7 +51,7 @@ struct MoverRunner::Running {
 
 MoverRunner::MoverRunner(boost::asio::io_context& io, os::ChildPlan plan,
                          std::function<void(core::TransferDone)> done)
-    : io_(io), plan_(std::move(plan)), done_(std::move(done)) {}
+    : io_(io), plan_(std::move(plan)), done_(std::move(done)), reaper_(io) {}
 
 // What is under way ends with this process: the next daemon finds the processes wherever they are.
 MoverRunner::~MoverRunner() = default;
@@ -64,7 +63,7 @@ Result<os::Child> MoverRunner::start(const gpu::MoverTask& task) {
   const ssize_t sent = ::send(child.socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(text.size())) return child;
   (void)::kill(child.pid, SIGKILL);
-  children_.push_back(child.pid);
+  reaper_.add(child.pid);
   return Error{Errc::kIo, "berth-mover does not take what it is told"};
 }
 
@@ -131,8 +130,7 @@ void MoverRunner::finish(std::uint64_t number, TransferResult result) {
   const pid_t child = found->second->child.pid;
   running_.erase(found);
   if (done.result.outcome == TransferResult::Outcome::kStuck) (void)::kill(child, SIGKILL);
-  children_.push_back(child);
-  std::erase_if(children_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+  reaper_.add(child);
   done_(done);
 }
 

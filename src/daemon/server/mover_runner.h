@@ -9,12 +9,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "core/effect.h"
 #include "core/event.h"
 #include "gpu/mover_task.h"
 #include "os/child.h"
+#include "server/child_reaper.h"
 
 namespace berth::server {
 
@@ -41,7 +41,7 @@ class MoverRunner {
   os::ChildPlan plan_;
   std::function<void(core::TransferDone)> done_;
   std::map<std::uint64_t, std::unique_ptr<Running>> running_;
-  std::vector<pid_t> children_;  // Ended, or about to: reaped at the next chance.
+  ChildReaper reaper_;
 };
 
 }  // namespace berth::server
