@@ -133,6 +133,7 @@ berth_status berth_renew(berth_session session, uint64_t ttl_ms);
 // is
 
 #define BERTH_NOTE_MAX 200  // Bytes of a note.
+#define BERTH_PHASE_MAX 32  // And of a phase.
 
 typedef struct berth_progress {
   uint32_t size;
@@ -141,6 +142,9 @@ typedef struct berth_progress {
   uint64_t total;    // Of how much, not less than is done; 0: unknown.
   uint64_t left_ms;  // How long the rest takes, a year at most; 0: by how fast it goes.
   const char* note;  // One line for others to read, BERTH_NOTE_MAX at most. May be null.
+  // Of a training, for charts. A structure that ends before them tells neither.
+  const double* loss;  // Of the last step; finite. May be null.
+  const char* phase;   // What it does now, in a word, BERTH_PHASE_MAX at most. May be null.
 } berth_progress;
 
 // Tells those who wait for memory, and those who look on, how far the program is. To be called as

@@ -121,6 +121,11 @@ class Session {
     progress.note = note;
     return Done(berth_report_progress(get(), &progress));
   }
+  /// The same with all that can be told; its size need not be set.
+  Done report_progress(berth_progress progress) const {
+    progress.size = sizeof progress;
+    return Done(berth_report_progress(get(), &progress));
+  }
   /// Has act(ask) do what the daemon asks next, waiting so long for it, and answers with what it
   /// returns (BERTH_DONE…). BERTH_NOT_FOUND: nothing was asked.
   template <class Act>

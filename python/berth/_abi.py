@@ -63,7 +63,8 @@ class berth_request(Sized):
 
 class berth_progress(Sized):
     _fields_ = [('size', c_uint32), ('reserved', c_uint32), ('done', c_uint64),
-                ('total', c_uint64), ('left_ms', c_uint64), ('note', c_char_p)]
+                ('total', c_uint64), ('left_ms', c_uint64), ('note', c_char_p),
+                ('loss', POINTER(c_double)), ('phase', c_char_p)]
 
 
 class berth_ask(Sized):

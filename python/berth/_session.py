@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import math
 import os
 import sys
 import threading
@@ -154,15 +155,21 @@ class Session:
         check('berth_renew', self.handle, ms_of(seconds, 'seconds'))
 
     def report_progress(self, done: int, total: Optional[int] = None, *, left: float = 0,
-                        note: Optional[str] = None) -> bool:
+                        note: Optional[str] = None, loss: Optional[float] = None,
+                        phase: Optional[str] = None) -> bool:
         """Tells those who wait for memory, and those who look on, that `done` of `total` is done,
         in whatever the program counts, and that the rest takes `left` seconds; 0: by how fast it
-        goes. `note`: a line for others to read, of 200 bytes at most. To be called as often as the
-        program likes: once a second it is told. False: there is no lease, or no daemon."""
+        goes. `note`: a line for others to read, of 200 bytes at most. `loss` of the last step of a
+        training, and `phase`, what it does now in a word of 32 bytes at most, are for charts; a
+        loss that is not finite is not told. To be called as often as the program likes: once a
+        second it is told. False: there is no lease, or no daemon."""
         told = _abi.berth_progress(done=_count_of(done, 'done'),
                                    total=0 if total is None else _count_of(total, 'total'),
                                    left_ms=ms_of(left, 'left'),
-                                   note=None if note is None else note.encode())
+                                   note=None if note is None else note.encode(),
+                                   phase=None if phase is None else phase.encode())
+        if loss is not None and math.isfinite(loss):
+            told.loss = ctypes.pointer(ctypes.c_double(loss))
         status = call('berth_report_progress', self.handle, told)
         if status in (_abi.STATUS['UNAVAILABLE'], _abi.STATUS['TIMED_OUT']):
             return False

@@ -50,6 +50,33 @@ status() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
   asked /v1/dashboard -H 'Content-Type: application/json' -d '{}' | jq -e '.error.code == "not_yours"'
 }
 
+@test "a job's log, how its loss went and what the doctor finds are read for their user" {
+  berth submit -q -m 2G -n train -- bash -c 'printf "caf\303\251 \377 \033[1mbold\033[0m\n"; sleep 60'
+  eventually state_is train held
+  eventually bash -c 'berth logs 1 | grep -q bold'
+  curl -s --unix-socket "$(berth daemon status --json | jq -r .socket)" -H 'Content-Type: application/json' \
+    -d '{"done":7,"total":9,"loss":2.5,"phase":"warmup"}' http://berth/v1/leases/1/progress >/dev/null
+  opened --read-only
+  asked /v1/leases/train/log | jq -e '.job == "1" and .attempt == 1 and .over == false and .whole'
+  asked /v1/leases/train/log | jq -e '.text == "café \ufffd \u001b[1mbold\u001b[0m\n"'
+  asked /v1/leases/train/progress | jq -e '.items | length == 1 and .[0].loss == 2.5 and .[0].phase == "warmup"'
+  asked /v1/leases/train | jq -e '.progress.loss == 2.5 and .progress.phase == "warmup"'
+  asked /v1/doctor | jq -e '.schema == "berth/doctor/v1" and ([.items[] | select(.group == "daemon" and .level == "ok")] | length > 0)'
+  berth run -q -m 2G -n plain -- vram_user --bytes 1GiB --hold forever &
+  eventually state_is plain held
+  asked /v1/leases/plain/log | jq -e '.error.message | contains("is no job of yours")'
+  # As many as may be run at once, and more.
+  local asking=()
+  for n in {1..12}; do
+    asked /v1/doctor >"$world/answer.$n" &
+    asking+=($!)
+  done
+  wait "${asking[@]}"
+  jq -e -s 'length == 12 and all(.schema == "berth/doctor/v1" or .error.code == "busy")' "$world"/answer.*
+  jq -e -s 'any(.schema == "berth/doctor/v1")' "$world"/answer.*
+  [[ -z $(pgrep -P "$(berth daemon status --json | jq .pid)" -r Z) ]]
+}
+
 @test "what a session hears is live" {
   opened
   asked /v1/live --no-buffer >"$world/heard" &

@@ -187,3 +187,26 @@ whole_lines() { ! grep -qvaE '^line [0-9]+ +$' "$1" && sort -c -n -k 2 "$1"; }
   run berth clean
   [[ $output == "removed 2 jobs" && $(<mine) == mine && -c /dev/null ]]
 }
+
+@test "--json is how a log ends, bounded, and says of what" {
+  berth submit -q -m 14G -n blocker -- bash -c 'for i in {1..600}; do echo "line $i"; done; until [[ -e go ]]; do sleep 0.05; done'
+  berth submit -q -m 8G -- bash -c 'head -c 400000 /dev/zero | tr "\\0" x; echo; echo end'
+  eventually bash -c 'berth logs 1 | grep -q "^line 600$"'
+  berth logs --json 1 | jq -e '.attempt == 1 and .attempts == 1 and (.over | not) and (.whole | not)'
+  [[ $(berth logs --json 1 | jq -r .text | wc -l) == 501 && $(berth logs --json -n 3 1 | jq -r .text) == $'line 598\nline 599\nline 600' ]]
+  berth logs --json -n 600 1 | jq -e '.whole and (.text | startswith("line 1\n"))'
+  berth logs --json 2 | jq -e '.attempt == 0 and .attempts == 0 and .text == "" and (.over | not)'
+  touch go
+  berth wait 1 2
+  eventually bash -c 'berth logs --json 2 | jq -e .over'
+  berth logs --json 2 | jq -e '(.whole | not) and (.text | length == 262144) and (.text | endswith("x\nend\n"))'
+  run berth logs --json --attempt 2 2
+  status_is 66
+  jq -e '.error.message == "job 2 has 1 attempts"' <<<"${lines[-1]}"
+  berth reserve -q -n plain -m 1G 1h
+  run berth logs --json plain
+  status_is 66
+  jq -e '.error.message | endswith("is no job of yours, so nothing that it printed was kept (berth submit makes jobs)")' <<<"${lines[-1]}"
+  run berth logs --json -f 2
+  status_is 64
+}

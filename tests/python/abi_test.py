@@ -37,8 +37,9 @@ def fields_of(body):
         elif user:
             yield user[1], ctypes.c_void_p
         else:
-            kind, name = re.fullmatch(r'\s*(\w+) (\w+)\s*', declared).groups()
-            yield name, SCALARS[kind]
+            kind, points, name = re.fullmatch(r'\s*(?:const )?(\w+)(\*|) (\w+)\s*',
+                                              declared).groups()
+            yield name, ctypes.POINTER(SCALARS[kind]) if points else SCALARS[kind]
 
 
 class Abi(unittest.TestCase):

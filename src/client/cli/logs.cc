@@ -21,6 +21,7 @@
 #include "model/set_member.h"
 #include "os/paths.h"
 #include "os/unique_fd.h"
+#include "wire/own_programs.h"
 
 namespace berth::cli {
 namespace {
@@ -32,6 +33,7 @@ struct LogsOptions {
   bool follow = false;
   std::optional<std::uint32_t> lines;
   std::optional<std::uint32_t> attempt;
+  bool json = false;
 };
 
 /// Where the output of an attempt is.
@@ -49,6 +51,11 @@ class Log {
   const std::string& path() const { return path_; }
   off_t size() const;
   void skip_to_last(std::uint32_t lines, off_t end);
+  void skip_to_last(Bytes most, off_t end) {
+    at_ = std::max(at_, end - static_cast<off_t>(most.value));
+  }
+  bool has_more_before() const { return at_ > begin_; }
+  std::string read(off_t end) const;
   /// What has come since, as far as `end`; not where stdout is closed.
   void copy(off_t end);
   /// How much of it was cut away where it was read, since this was asked last.
@@ -104,6 +111,13 @@ void Log::skip_to_last(std::uint32_t lines, off_t end) {
     at_ = begin;
   }
   at_ = begin_;  // Fewer than these are left, so that it matters what was cut.
+}
+
+std::string Log::read(off_t end) const {
+  std::string text(static_cast<std::size_t>(std::max<off_t>(end - at_, 0)), '\0');
+  const ssize_t count = ::pread(file_.get(), text.data(), text.size(), at_);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return text;
 }
 
 // See Note [Bound of a log]. The first line that is left is a part of one.
@@ -167,6 +181,33 @@ struct Found {
   LeaseId id;
 };
 
+constexpr std::uint32_t kJsonLines = 500;
+constexpr Bytes kJsonMax = kib(256);  // Of the text.
+
+/// How it ends, of what the last attempt, or the one named, has printed.
+wire::JobLog end_of_log(const jobs::JobFolder& folder, const jobs::Job& job,
+                        const LogsOptions& logs) {
+  // Looked at before the log: what is over writes no more.
+  const std::optional<jobs::JobResult> result = folder.result(job.id);
+  const std::uint32_t begun = folder.attempts(job.id);
+  wire::JobLog found{.job = folder.name_of(job.id),
+                     .attempt = logs.attempt.value_or(begun),
+                     .attempts = begun,
+                     .over = result.has_value(),
+                     .trouble = result ? result->trouble : "",
+                     .text = {},
+                     .is_whole = true};
+  const auto place = begun > 0 ? place_of(folder, job, found.attempt) : std::nullopt;
+  if (!place) return found;
+  Log log(*place);
+  const off_t end = logs.attempt ? end_of(folder, job, found.attempt, log, log.size()) : log.size();
+  log.skip_to_last(logs.lines.value_or(kJsonLines), end);
+  log.skip_to_last(kJsonMax, end);
+  found.text = log.read(end);
+  found.is_whole = !log.has_more_before();
+  return found;
+}
+
 /// A number, of a job or of a member ("17.3"), needs no daemon: the logs are ours.
 std::optional<Found> by_number(const std::string& word, const jobs::JobFolder& folder) {
   if (const std::optional<SetMember> member = parse_set_member(word)) {
@@ -193,14 +234,9 @@ std::optional<Found> find_job(const LogsOptions& logs, const jobs::JobFolder& fo
   return std::nullopt;
 }
 
-int show(const jobs::JobFolder& folder, const jobs::Job& job, const LogsOptions& logs,
-         Invocation& invocation) {
+int show(const jobs::JobFolder& folder, const jobs::Job& job, const LogsOptions& logs) {
   const LeaseId id = job.id;
   const std::uint32_t begun = folder.attempts(id);
-  if (logs.attempt && (*logs.attempt == 0 || *logs.attempt > begun)) {
-    return invocation.fail(ExitCode::kNoInput, "job " + folder.name_of(id) + " has " +
-                                                   std::to_string(begun) + " attempts");
-  }
   std::uint32_t attempt = logs.attempt.value_or(std::max(begun, 1U));
   bool told = false;
   std::optional<Log> log;
@@ -257,8 +293,14 @@ int run_logs(Invocation& invocation) {
   options.add("-f,--follow", store(logs.follow), "go on until the job is over");
   options.add("-n,--lines=N", store(logs.lines), "only the last so many, and what follows");
   options.add("--attempt=N", store(logs.attempt), "of this attempt; the last is the default");
+  options.add("--json", store(logs.json),
+              "one object: how it ends (500 lines, if --lines says nothing; 256 KiB at most)");
   options.operand("LEASE", store(logs.word), "a job: by number, name, or @last");
+  invocation.is_for_programs = [&logs] { return logs.json; };
   if (const auto end = invocation.parse()) return *end;
+  if (logs.json && logs.follow) {
+    return invocation.usage_error("--json says how it ends now, and --follow goes on: one of both");
+  }
   const Result<jobs::JobFolder> folder = jobs::JobFolder::find(os::read_environment());
   if (!folder.ok()) return invocation.fail(folder.error());
   DaemonSession session(invocation);
@@ -271,7 +313,15 @@ int run_logs(Invocation& invocation) {
                                   ": name one of them, " + name + ".1 to " + name + "." +
                                   std::to_string(job->members));
   }
-  return show(found->folder, job.ok() ? *job : jobs::Job{.id = found->id}, logs, invocation);
+  const std::uint32_t begun = found->folder.attempts(found->id);
+  if (logs.attempt && (*logs.attempt == 0 || *logs.attempt > begun)) {
+    return invocation.fail(ExitCode::kNoInput, "job " + found->folder.name_of(found->id) + " has " +
+                                                   std::to_string(begun) + " attempts");
+  }
+  const jobs::Job known = job.ok() ? *job : jobs::Job{.id = found->id};
+  if (!logs.json) return show(found->folder, known, logs);
+  print(wire::encode_job_log(end_of_log(found->folder, known, logs)) + "\n");
+  return to_status(ExitCode::kOk);
 }
 
 }  // namespace berth::cli

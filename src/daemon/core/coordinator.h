@@ -48,6 +48,8 @@ class Coordinator {
   std::vector<LeaseView> leases(Now now) const;  // Live ones, by id.
   std::vector<LeaseView> ended(Now now) const;   // Those still remembered, by end.
   std::optional<LeaseView> lease(LeaseId id, Now now) const;
+  /// What its program has told of itself, oldest first.
+  const std::vector<ProgressPoint>& progress(LeaseId id) const;
   /// An id, a handle, a name, or a prefix of at least three characters of one of the latter two; of
   /// a handle only for whom it is no secret, else it could be guessed letter by letter.
   std::variant<LeaseId, Refusal> find(std::string_view text, Actor actor) const;

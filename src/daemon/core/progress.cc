@@ -43,6 +43,11 @@ std::optional<Refusal> ProgressReports::refuse(const Lease& lease, const Progres
                                               " bytes: at most " +
                                               std::to_string(limits::kProgressNote) + " are kept"};
   }
+  if (body.phase.size() > limits::kProgressPhase) {
+    return Refusal{RefusalCode::kInvalid, "the phase has " + std::to_string(body.phase.size()) +
+                                              " bytes: at most " +
+                                              std::to_string(limits::kProgressPhase) + " are kept"};
+  }
   return std::nullopt;
 }
 
@@ -63,8 +68,11 @@ void ProgressReports::on(const ReportProgress& event) {
                     .total = body.total,
                     .left = body.left,
                     .note = body.note,
+                    .loss = body.loss,
+                    .phase = body.phase,
                     .at = core_->now().wall};
   if (!body.left && body.total) reported->last.left = left_at_its_rate(*reported, *body.total);
+  courses_[lease->id].add(reported->last);
   core_->derive(lease->id);
   core_->answer(event.token, lease->id);
 }

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/decider.h"
 #include "core/ledger.h"
 #include "core/part.h"
+#include "core/progress_course.h"
 #include "model/lease.h"
 
 namespace berth::core {
@@ -18,9 +20,13 @@ class ProgressReports {
   explicit ProgressReports(Decider& core) : core_(core) {}
 
   void on(const ReportProgress& event);
-  void forget(LeaseId id) { reported_.forget(id); }
+  void forget(LeaseId id) {
+    reported_.forget(id);
+    courses_.forget(id);
+  }
 
   std::optional<Progress> last(LeaseId id) const;
+  const std::vector<ProgressPoint>& course(LeaseId id) const { return courses_.at(id).points(); }
   std::optional<ReportedEnd> end(LeaseId id) const;
 
  private:
@@ -35,6 +41,7 @@ class ProgressReports {
 
   Ref<Decider> core_;
   PerLease<std::optional<Reported>> reported_;
+  PerLease<CourseOfProgress> courses_;
 };
 
 }  // namespace berth::core

@@ -154,6 +154,24 @@ TEST_F(Progressing, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(feed({.note = std::string(200, 'x')}), "held 1; ");
 }
 
+TEST_F(Progressing, LossAndPhaseAreShownAndTheirCourseIsKept) {
+  (void)feed({.done = 1, .loss = 9.5, .phase = "warmup"});
+  pass(seconds(1));
+  (void)feed({.done = 2, .loss = 4.25, .phase = "predict"});
+  EXPECT_EQ(lease().progress->loss, 4.25);
+  EXPECT_EQ(lease().progress->phase, "predict");
+  const auto& course = story.coordinator.progress({1});
+  ASSERT_EQ(course.size(), 2U);
+  EXPECT_EQ(course[0].loss, 9.5);
+  EXPECT_EQ(course[0].phase, "warmup");
+  EXPECT_EQ(course[1].at, story.now.wall);
+  EXPECT_EQ(feed({.phase = std::string(33, 'x')}), "refuse invalid; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("the phase has 33 bytes: at most 32 are kept"));
+  story.use(1, Bytes{});
+  (void)story.end(1);
+  EXPECT_TRUE(story.coordinator.progress({1}).empty()) << "nothing is kept of what is over";
+}
+
 TEST_F(Progressing, OnlyWhoseItIsAndWhatRunsTells) {
   EXPECT_EQ(feed({.done = 1}, {1}, {{1001}}), "refuse not_yours; ");
   EXPECT_EQ(story.ask(S::budget(gib(8))), "waiting 2; ");

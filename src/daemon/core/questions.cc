@@ -80,6 +80,10 @@ std::optional<LeaseView> Coordinator::lease(LeaseId id, Now now) const {
   return view;
 }
 
+const std::vector<ProgressPoint>& Coordinator::progress(LeaseId id) const {
+  return impl_->progress.course(id);
+}
+
 std::optional<LeaseId> Coordinator::find(Handle handle) const {
   return impl_->views.find(handle);
 }

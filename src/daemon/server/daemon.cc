@@ -286,7 +286,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
                              .hello = wire::encode_hello(service_settings().hello),
                              .state_dir = paths.state_dir,
                              .warn = [this](const std::string& text) { log.warn(text); }});
-  service->connect(*engine, http->transport());
+  service->connect(*engine, http->transport(), http->berth());
   signal_watch.listen(io, checked(signals).descriptor(), [this] { signalled(); });
   if (const auto reports = history->descriptor()) {
     history_watch.listen(io, *reports, [this] { history->hear_reports(); });

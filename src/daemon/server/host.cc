@@ -17,4 +17,12 @@ std::variant<std::string, wire::ApiError> dashboard_json(Host& host, UserId user
   return wire::encode_dashboard_code(*code);
 }
 
+std::optional<wire::ApiError> not_in_charge(const core::Actor& actor, UserId own_user,
+                                            std::string_view of_what) {
+  if (actor.admin || actor.user == own_user) return std::nullopt;
+  return wire::error_of(
+      RefusalCode::kNotYours,
+      "only root, an admin ([access] admins) or the user it runs as may " + std::string(of_what));
+}
+
 }  // namespace berth::server

@@ -2,6 +2,7 @@
 // The daemon around a service, as the service sees it. One thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -42,5 +43,9 @@ class Host {
 /// asks.
 std::variant<std::string, wire::ApiError> dashboard_json(Host& host, UserId user, bool at_socket,
                                                          std::string_view body);
+
+/// Of what only the daemon's own user, root and admins may do.
+std::optional<wire::ApiError> not_in_charge(const core::Actor& actor, UserId own_user,
+                                            std::string_view of_what);
 
 }  // namespace berth::server

@@ -91,6 +91,7 @@ HttpFrontend::HttpFrontend(boost::asio::io_context& io, Entrances& entrances, ht
       behind_(behind),
       clock_(clock),
       settings_(std::move(settings)),
+      berth_(io, entrances.socket.path()),
       socket_(io, entrances.socket.take(), behind, clock,
               limits(settings_.config, settings_.descriptors, entrances.port.has_value()).socket,
               settings_.hello),
@@ -152,6 +153,12 @@ Result<wire::DashboardCode> HttpFrontend::dashboard(UserId user, const Dashboard
 
 http::Transport& HttpFrontend::transport() {
   return both_;
+}
+
+BerthRunner::Run HttpFrontend::berth() {
+  return [this](std::vector<std::string> words, BerthRunner::Then then) {
+    berth_.run(std::move(words), std::move(then));
+  };
 }
 
 void HttpFrontend::configure(const config::Config& config) {

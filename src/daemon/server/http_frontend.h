@@ -21,6 +21,7 @@
 #include "model/bodies.h"
 #include "os/clock.h"
 #include "os/paths.h"
+#include "server/berth_runner.h"
 #include "server/page_door.h"
 #include "wire/browser_sessions.h"
 #include "wire/daemon.h"
@@ -67,6 +68,8 @@ class HttpFrontend {
                const os::Clock& clock, Settings settings);
 
   http::Transport& transport();
+  /// Runs `berth`; not longer than this lives.
+  BerthRunner::Run berth();
   void configure(const config::Config& config);
   void flush();
   std::size_t connections() const;
@@ -96,6 +99,7 @@ class HttpFrontend {
   const os::Clock& clock_;
   const Settings settings_;
   std::string address_;
+  BerthRunner berth_;
   http::Server socket_;
   http::TwoTransports both_;
   wire::BrowserSessions sessions_;

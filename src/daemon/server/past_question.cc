@@ -88,4 +88,10 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
   return ask;
 }
 
+std::variant<std::string, wire::ApiError> past_answer(const Result<std::string>& body) {
+  if (body.ok()) return *body;
+  const bool busy = body.error().code == Errc::kConflict;
+  return wire::error_of(busy ? RefusalCode::kBusy : RefusalCode::kNotFound, body.error().message);
+}
+
 }  // namespace berth::server

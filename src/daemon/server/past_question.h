@@ -2,6 +2,7 @@
 // From the query of a request to a question about the past: which device and lease are meant.
 #pragma once
 
+#include <string>
 #include <variant>
 
 #include "core/coordinator.h"
@@ -16,5 +17,6 @@ std::variant<HistoryAsk, wire::ApiError> past_question(const wire::RouteMatch& r
                                                        const core::Coordinator& coordinator,
                                                        core::Actor actor, core::Now now,
                                                        const wire::UserNames& names);
+std::variant<std::string, wire::ApiError> past_answer(const Result<std::string>& body);
 
 }  // namespace berth::server

@@ -9,7 +9,9 @@
 #include "base/quantity.h"
 #include "os/random.h"
 #include "server/openapi.h"
+#include "server/own_programs.h"
 #include "server/past_question.h"
+#include "server/said_hello.h"
 #include "wire/alerts.h"
 #include "wire/answers.h"
 #include "wire/request.h"
@@ -33,18 +35,16 @@ Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock, A
     : settings_(std::move(settings)),
       host_(host),
       clock_(clock),
-      history_(asked.history),
-      alerts_(asked.alerts),
-      metrics_(asked.metrics),
-      syncs_(asked.syncs),
+      asked_(asked),
       live_(to_text(os::random_handle()), settings_.host) {}
 
-void Service::connect(Engine& engine, http::Transport& transport) {
+void Service::connect(Engine& engine, http::Transport& transport, BerthRunner::Run run_berth) {
   engine_ = &engine;
+  run_berth_ = std::move(run_berth);
   transport_ = &transport;
   live_.connect({.transport = transport,
                  .coordinator = engine.coordinator(),
-                 .alerts = [this](core::Now at) { return alerts_at(alerts_, at); },
+                 .alerts = [this](core::Now at) { return alerts_at(asked_.alerts, at); },
                  .names = host_.names(),
                  .simulated = settings_.hello.simulated});
 }
@@ -79,7 +79,9 @@ void Service::requested(ConnectionId connection, http::Request request) {
   const auto match = wire::match_route(request.method, request.target);
   if (const auto* error = std::get_if<ApiError>(&match)) return fail(connection, *error);
   const auto& route = std::get<wire::RouteMatch>(match);
-  if (auto error = check_hello(client, request, route.route)) return fail(connection, *error);
+  auto process = process_of(request.hello, settings_.hello, client.peer, route.route);
+  if (const auto* error = std::get_if<ApiError>(&process)) return fail(connection, *error);
+  if (const auto& said = std::get<std::optional<Process>>(process)) client.caller.process = said;
   client.route = route.route;
   if (auto error = check_stream(client, request, route.route)) return fail(connection, *error);
   if (auto error = check_pace(client, route.route)) return fail(connection, *error);
@@ -131,29 +133,6 @@ void Service::on_timer() {
   release_waiting();
 }
 
-/// Who does not say hello (curl, say) may do whatever needs no process to vouch for.
-std::optional<ApiError> Service::check_hello(Client& client, const http::Request& request,
-                                             Route route) const {
-  if (!request.hello) return std::nullopt;
-  const Result<wire::ClientHello> hello = wire::decode_client_hello(*request.hello);
-  if (!hello.ok()) return wire::to_api_error(hello.error());
-  const Status versions =
-      wire::check_versions({.api = hello->api, .version = hello->version},
-                           {.api = settings_.hello.api, .version = settings_.hello.version});
-  if (!versions.ok()) return error_of(wire::code::kVersion, versions.error().message);
-  const Status worlds = wire::check_worlds(hello->world, settings_.hello.world);
-  if (!worlds.ok()) return error_of(wire::code::kWrongWorld, worlds.error().message);
-  const std::optional<Process>& process = hello->process;
-  if (!process) return std::nullopt;
-  const Status verified = os::verify(client.peer, *process);
-  if (verified.ok()) {
-    client.caller.process = process;
-  } else if (names_processes(route)) {
-    return error_of(wire::code::kWrongProcess, verified.error().message);
-  }
-  return std::nullopt;
-}
-
 std::optional<ApiError> Service::check_stream(const Client& client, const http::Request& request,
                                               Route route) const {
   const RouteRow& row = row_of(route);
@@ -196,16 +175,19 @@ std::optional<ApiError> Service::dispatch(ConnectionId connection, Client& clien
     case Route::kDashboard:
       return manage(connection, client, route.route, request.body);
     case Route::kMetrics:
-      if (metrics_ == nullptr) return error_of(RefusalCode::kNotFound, "nothing is counted here");
+      if (asked_.metrics == nullptr)
+        return error_of(RefusalCode::kNotFound, "nothing is counted here");
       engine_->want_fresh_sample(now());
       answered_ = true;
-      transport_->answer(connection, metrics_->answer(engine_->coordinator(), host_, now(),
-                                                      request.header("Accept").value_or("")));
+      transport_->answer(connection, asked_.metrics->answer(engine_->coordinator(), host_, now(),
+                                                            request.header("Accept").value_or("")));
       return std::nullopt;
     case Route::kDaemonSync:
       return sync(connection, request.body);
     case Route::kLease:
     case Route::kWhy:
+    case Route::kProgressCourse:
+    case Route::kLog:
     case Route::kLeaseEvents:
       return about_lease(connection, client, route);
     case Route::kFit:
@@ -214,6 +196,8 @@ std::optional<ApiError> Service::dispatch(ConnectionId connection, Client& clien
     case Route::kSessions:
     case Route::kAudit:
       return about_past(connection, client, route);
+    case Route::kDoctor:
+      return ask_berth(connection, client, nullptr);
     case Route::kAlertTest:
       return test_alert(connection, client, route, request.body);
     case Route::kEvents:
@@ -257,7 +241,7 @@ std::optional<std::string> Service::overview(const Client& client, const wire::R
       return devices_json(coordinator, at, simulated, viewer(client));
     case Route::kAlerts:
       engine_->want_fresh_sample(at);
-      return wire::encode_alerts(alerts_at(alerts_, at));
+      return wire::encode_alerts(alerts_at(asked_.alerts, at));
     case Route::kQueue:
       return queue_json(coordinator, at, viewer(client));
     case Route::kLeases:
@@ -299,7 +283,15 @@ std::optional<ApiError> Service::about_lease(ConnectionId connection, Client& cl
   }
   const auto view = coordinator.lease(lease, at);
   CHECK(view.has_value());
-  succeed(connection, wire::encode_lease(*view, viewer(client)));
+  if (route.route == Route::kLog) return ask_berth(connection, client, &*view);
+  const wire::Viewer to = viewer(client);
+  if (route.route != Route::kProgressCourse) {
+    succeed(connection, wire::encode_lease(*view, to));
+  } else if (view->user == to.user || to.sees_all_commands) {
+    succeed(connection, wire::encode_progress_course({coordinator.progress(lease)}));
+  } else {
+    return error_of(RefusalCode::kNotYours, "lease " + to_text(lease) + " is another user's");
+  }
   return std::nullopt;
 }
 
@@ -328,48 +320,47 @@ std::optional<ApiError> Service::about_past(ConnectionId connection, const Clien
   const core::Coordinator& coordinator = engine_->coordinator();
   auto asked = past_question(route, coordinator, client.caller, now(), host_.names());
   if (auto* error = std::get_if<ApiError>(&asked)) return std::move(*error);
-  if (history_ == nullptr) return error_of(RefusalCode::kNotFound, "no history is kept");
-  history_->ask(std::get<HistoryAsk>(std::move(asked)), coordinator, now(),
-                [this, connection](const Result<std::string>& body) {
-                  if (!clients_.contains(connection)) return;  // It hung up meanwhile.
-                  if (body.ok()) return succeed(connection, *body);
-                  const bool busy = body.error().code == Errc::kConflict;
-                  fail(connection, error_of(busy ? RefusalCode::kBusy : RefusalCode::kNotFound,
-                                            body.error().message));
-                });
+  if (asked_.history == nullptr) return error_of(RefusalCode::kNotFound, "no history is kept");
+  asked_.history->ask(std::get<HistoryAsk>(std::move(asked)), coordinator, now(),
+                      [this, connection](const Result<std::string>& body) {
+                        finish(connection, past_answer(body));
+                      });
+  return std::nullopt;
+}
+
+std::optional<ApiError> Service::ask_berth(ConnectionId connection, const Client& client,
+                                           const LeaseView* lease) {
+  auto words = words_for_berth(settings_.own_user, client.caller.user, lease);
+  if (auto* error = std::get_if<ApiError>(&words)) return std::move(*error);
+  if (!run_berth_) return error_of(RefusalCode::kNotSupported, "no program is run here");
+  run_berth_(std::get<std::vector<std::string>>(std::move(words)),
+             [this, connection](const Result<std::string>& printed) {
+               finish(connection, answer_of(printed));
+             });
   return std::nullopt;
 }
 
 std::optional<ApiError> Service::sync(ConnectionId connection, std::string_view body) {
   const auto read = wire::decode<NoBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
-  if (syncs_ == nullptr) return error_of(RefusalCode::kNotFound, "no journal is kept");
-  syncs_->add([this, connection](const Status& synced) {
-    if (!clients_.contains(connection)) return;  // It hung up meanwhile.
-    if (synced.ok()) return succeed(connection, "{}");
-    fail(connection, error_of(RefusalCode::kDiskFull, synced.error().message));
+  if (asked_.syncs == nullptr) return error_of(RefusalCode::kNotFound, "no journal is kept");
+  asked_.syncs->add([this, connection](const Status& synced) {
+    if (synced.ok()) return finish(connection, "{}");
+    finish(connection, error_of(RefusalCode::kDiskFull, synced.error().message));
   });
   return std::nullopt;
-}
-
-std::optional<ApiError> Service::not_in_charge(const Client& client,
-                                               std::string_view of_what) const {
-  const core::Actor& actor = client.caller;
-  if (actor.admin || actor.user == settings_.own_user) return std::nullopt;
-  return error_of(
-      RefusalCode::kNotYours,
-      "only root, an admin ([access] admins) or the user it runs as may " + std::string(of_what));
 }
 
 std::optional<ApiError> Service::test_alert(ConnectionId connection, const Client& client,
                                             const wire::RouteMatch& route, std::string_view body) {
   const auto read = wire::decode<NoBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
-  if (auto error = not_in_charge(client, "have the daemon send a test")) return error;
+  if (auto error = not_in_charge(client.caller, settings_.own_user, "have the daemon send a test"))
+    return error;
   const auto told = [this, connection](const wire::AlertTest& test) {
-    if (clients_.contains(connection)) succeed(connection, wire::encode_alert_test(test));
+    finish(connection, wire::encode_alert_test(test));
   };
-  if (alerts_ != nullptr && alerts_->test(route.lease, told)) return std::nullopt;
+  if (asked_.alerts != nullptr && asked_.alerts->test(route.lease, told)) return std::nullopt;
   return error_of(RefusalCode::kNotFound, "there is no rule " + route.lease);
 }
 
@@ -384,7 +375,8 @@ std::optional<ApiError> Service::manage(ConnectionId connection, const Client& c
   }
   const auto read = wire::decode<NoBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
-  if (auto error = not_in_charge(client, "stop or reload the daemon")) return error;
+  if (auto error = not_in_charge(client.caller, settings_.own_user, "stop or reload the daemon"))
+    return error;
   if (route == Route::kDaemonReload) {
     const Status reloaded = host_.reload();
     if (!reloaded.ok()) return error_of(RefusalCode::kInvalid, reloaded.error().message);
@@ -471,6 +463,12 @@ wire::Viewer Service::viewer(const Client& client) const {
 void Service::succeed(ConnectionId connection, std::string body, std::uint16_t status) {
   answered_ = true;
   transport_->answer(connection, {.status = status, .body = std::move(body)});
+}
+
+void Service::finish(ConnectionId connection, std::variant<std::string, ApiError> answer) {
+  if (!clients_.contains(connection)) return;  // It hung up meanwhile.
+  if (const auto* error = std::get_if<ApiError>(&answer)) return fail(connection, *error);
+  succeed(connection, std::get<std::string>(std::move(answer)));
 }
 
 void Service::fail(ConnectionId connection, const ApiError& error) {

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/ids.h"
@@ -20,6 +21,7 @@
 #include "os/clock.h"
 #include "os/processes.h"
 #include "server/alert_service.h"
+#include "server/berth_runner.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
 #include "server/host.h"
@@ -64,8 +66,8 @@ class Service final : public http::Handler, public Outbox {
   };
 
   Service(ServiceSettings settings, Host& host, const os::Clock& clock, Asked asked);
-  /// Both, before the first connection: they need one another.
-  void connect(Engine& engine, http::Transport& transport);
+  /// Before the first connection: they need one another. Without `run_berth` none can be run.
+  void connect(Engine& engine, http::Transport& transport, BerthRunner::Run run_berth = {});
   void configure(ServiceSettings settings) { settings_ = std::move(settings); }
 
   void opened(ConnectionId connection, const os::Peer& peer) override;
@@ -120,8 +122,6 @@ class Service final : public http::Handler, public Outbox {
   void release_waiting();
   void go_on(ConnectionId connection, Client& client, const wire::RouteMatch& route,
              const http::Request& request);
-  std::optional<wire::ApiError> check_hello(Client& client, const http::Request& request,
-                                            wire::Route route) const;
   std::optional<wire::ApiError> check_stream(const Client& client, const http::Request& request,
                                              wire::Route route) const;
   std::optional<wire::ApiError> check_pace(const Client& client, wire::Route route);
@@ -139,7 +139,9 @@ class Service final : public http::Handler, public Outbox {
   std::optional<wire::ApiError> test_alert(ConnectionId connection, const Client& client,
                                            const wire::RouteMatch& route, std::string_view body);
   std::optional<wire::ApiError> sync(ConnectionId connection, std::string_view body);
-  std::optional<wire::ApiError> not_in_charge(const Client& client, std::string_view of_what) const;
+  /// Of `berth doctor`, or of the logs of a lease.
+  std::optional<wire::ApiError> ask_berth(ConnectionId connection, const Client& client,
+                                          const LeaseView* lease);
   std::optional<wire::ApiError> manage(ConnectionId connection, const Client& client,
                                        wire::Route route, std::string_view body);
   Translation translation(const core::Actor& caller) const;
@@ -147,6 +149,8 @@ class Service final : public http::Handler, public Outbox {
 
   void succeed(ConnectionId connection, std::string body, std::uint16_t status = 200);
   void fail(ConnectionId connection, const wire::ApiError& error);
+  /// One of both, if it has not hung up meanwhile.
+  void finish(ConnectionId connection, std::variant<std::string, wire::ApiError> answer);
   void count_stream(Client& client);
   void stream_over(Client& client);
 
@@ -155,10 +159,8 @@ class Service final : public http::Handler, public Outbox {
   const os::Clock& clock_;
   Engine* engine_ = nullptr;
   http::Transport* transport_ = nullptr;
-  HistoryRecorder* history_;
-  AlertService* alerts_;
-  const Metrics* metrics_;
-  SyncQueue* syncs_;
+  const Asked asked_;
+  BerthRunner::Run run_berth_;
 
   std::map<ConnectionId, Client> clients_;
   WrittenLists lists_;

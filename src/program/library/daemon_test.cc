@@ -7,10 +7,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -284,7 +286,9 @@ TEST_F(Served, ProgressIsToldOfItsLeaseAndNotOfEachStep) {
                                    .done = 3,
                                    .total = 9,
                                    .left_ms = 2'000,
-                                   .note = "epoch 1"};
+                                   .note = "epoch 1",
+                                   .loss = nullptr,
+                                   .phase = nullptr};
   EXPECT_NE(berth_report_progress(session, &progress), BERTH_OK);  // It answers nothing.
   const std::string asked = daemon.requests();
   EXPECT_THAT(asked, ::testing::HasSubstr("/v1/leases/" + to_text(Handle{1, 2}) + "/progress"));
@@ -293,6 +297,41 @@ TEST_F(Served, ProgressIsToldOfItsLeaseAndNotOfEachStep) {
   for (int step = 0; step < 1'000; ++step) {
     EXPECT_EQ(berth_report_progress(session, &progress), BERTH_OK) << "nobody is asked again yet";
   }
+}
+
+TEST_F(Served, LossAndPhaseAreToldToo) {
+  FakeDaemon daemon({""});
+  attach(daemon);
+  const double loss = 2.5;
+  const berth_progress progress = {.size = sizeof progress,
+                                   .reserved = 0,
+                                   .done = 3,
+                                   .total = 0,
+                                   .left_ms = 0,
+                                   .note = nullptr,
+                                   .loss = &loss,
+                                   .phase = "warmup"};
+  (void)berth_report_progress(session, &progress);
+  EXPECT_THAT(
+      daemon.requests(),
+      ::testing::HasSubstr(wire::encode(ProgressBody{.done = 3, .loss = 2.5, .phase = "warmup"})));
+}
+
+// A program that was compiled before there were a loss and a phase.
+TEST_F(Served, ProgressOfAnOlderProgramIsTold) {
+  FakeDaemon daemon({""});
+  attach(daemon);
+  const berth_progress progress = {.size = offsetof(berth_progress, loss),
+                                   .reserved = 0,
+                                   .done = 3,
+                                   .total = 0,
+                                   .left_ms = 0,
+                                   .note = "old",
+                                   .loss = reinterpret_cast<const double*>(1),
+                                   .phase = reinterpret_cast<const char*>(1)};
+  (void)berth_report_progress(session, &progress);
+  EXPECT_THAT(daemon.requests(),
+              ::testing::HasSubstr(wire::encode(ProgressBody{.done = 3, .note = "old"})));
 }
 
 TEST_F(Served, ProgressThatMakesNoSenseIsRefusedByName) {
@@ -304,7 +343,9 @@ TEST_F(Served, ProgressThatMakesNoSenseIsRefusedByName) {
                              .done = 10,
                              .total = 9,
                              .left_ms = 0,
-                             .note = nullptr};
+                             .note = nullptr,
+                             .loss = nullptr,
+                             .phase = nullptr};
   EXPECT_EQ(berth_report_progress(session, &progress), BERTH_INVALID);
   EXPECT_STREQ(berth_last_error(), "progress.done (10) is above progress.total (9)");
   const std::string note(201, 'x');
@@ -312,6 +353,16 @@ TEST_F(Served, ProgressThatMakesNoSenseIsRefusedByName) {
   progress.note = note.c_str();
   EXPECT_EQ(berth_report_progress(session, &progress), BERTH_INVALID);
   EXPECT_STREQ(berth_last_error(), "progress.note has 201 bytes: at most 200 are told");
+  progress.note = nullptr;
+  const std::string phase(33, 'x');
+  progress.phase = phase.c_str();
+  EXPECT_EQ(berth_report_progress(session, &progress), BERTH_INVALID);
+  EXPECT_STREQ(berth_last_error(), "progress.phase has 33 bytes: at most 32 are told");
+  progress.phase = nullptr;
+  const double loss = std::numeric_limits<double>::quiet_NaN();
+  progress.loss = &loss;
+  EXPECT_EQ(berth_report_progress(session, &progress), BERTH_INVALID);
+  EXPECT_STREQ(berth_last_error(), "progress.loss is not finite");
   EXPECT_EQ(berth_report_progress(0, &progress), BERTH_STALE);
 }
 
@@ -361,8 +412,14 @@ TEST_F(Served, WithoutALeaseNobodyAsks) {
   EXPECT_EQ(berth_session_serve(session, 0, nullptr, nullptr), BERTH_INVALID);
   EXPECT_EQ(berth_resize(session, 1, 0), BERTH_UNAVAILABLE);
   EXPECT_EQ(berth_renew(session, 1), BERTH_UNAVAILABLE);
-  const berth_progress progress = {
-      .size = sizeof progress, .reserved = 0, .done = 1, .total = 9, .left_ms = 0, .note = nullptr};
+  const berth_progress progress = {.size = sizeof progress,
+                                   .reserved = 0,
+                                   .done = 1,
+                                   .total = 9,
+                                   .left_ms = 0,
+                                   .note = nullptr,
+                                   .loss = nullptr,
+                                   .phase = nullptr};
   EXPECT_EQ(berth_report_progress(session, &progress), BERTH_UNAVAILABLE);
   EXPECT_EQ(berth_release(session), BERTH_CONFLICT);
 }

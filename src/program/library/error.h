@@ -3,7 +3,6 @@
 // leaves one. Any thread; each has its own last error.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -67,6 +66,18 @@ Result<T> read_sized(const T* from, const char* name) {
   return read;
 }
 
+/// The same of a structure that has grown: of an older program's what is not there is 0. `least`:
+/// what it was at first.
+template <class T>
+Result<T> read_grown(const T* from, const char* name, std::size_t least) {
+  if (from == nullptr || from->size >= sizeof(T) || from->size < least) {
+    return read_sized(from, name);
+  }
+  T read{};
+  std::memcpy(&read, from, from->size);
+  return read;
+}
+
 /// The same where it may be null: then all of it is 0.
 template <class T>
 Result<T> read_optional(const T* from, const char* name) {
@@ -96,9 +107,7 @@ berth_status write_sized(T* to, T value) {
 /// As much of it as there is room for.
 template <std::size_t kSize>
 void copy_text(char (&to)[kSize], std::string_view from) {
-  const std::size_t length = std::min(from.size(), kSize - 1);
-  std::copy_n(from.data(), length, to);
-  to[length] = '\0';
+  to[from.copy(to, kSize - 1)] = '\0';
 }
 
 }  // namespace berth::library

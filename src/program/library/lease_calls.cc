@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of a session's lease, and of what is asked of it. Any thread.
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -88,9 +90,10 @@ Ending acquire(const berth_session_options* options, const berth_request* reques
 }
 
 constexpr std::size_t kNoteMax = BERTH_NOTE_MAX;
+constexpr std::size_t kPhaseMax = BERTH_PHASE_MAX;
 
 Ending report_progress(Session& session, const berth_progress* progress) {
-  TRY(given, read_sized(progress, "progress"));
+  TRY(given, read_grown(progress, "progress", offsetof(berth_progress, loss)));
   ProgressBody body{.done = given.done, .total = {}, .left = {}, .note = {}};
   if (given.total > 0) body.total = given.total;
   if (given.total > 0 && given.done > given.total) {
@@ -103,6 +106,15 @@ Ending report_progress(Session& session, const berth_progress* progress) {
   if (body.note.size() > kNoteMax) {
     return fail(BERTH_INVALID, "progress.note has " + std::to_string(body.note.size()) +
                                    " bytes: at most " + std::to_string(kNoteMax) + " are told");
+  }
+  if (given.loss != nullptr) {
+    if (!std::isfinite(*given.loss)) return fail(BERTH_INVALID, "progress.loss is not finite");
+    body.loss = *given.loss;
+  }
+  if (given.phase != nullptr) body.phase = given.phase;
+  if (body.phase.size() > kPhaseMax) {
+    return fail(BERTH_INVALID, "progress.phase has " + std::to_string(body.phase.size()) +
+                                   " bytes: at most " + std::to_string(kPhaseMax) + " are told");
   }
   return session.report_progress(body);
 }

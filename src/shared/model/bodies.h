@@ -172,6 +172,8 @@ struct ProgressBody {
   std::optional<std::uint64_t> total;
   std::optional<Duration> left;  // Absent: by how fast it goes.
   std::string note;              // For others to read.
+  std::optional<double> loss = {};
+  std::string phase = {};
 };
 constexpr auto fields_of(Is<ProgressBody> auto*) {
   return fields(
@@ -180,6 +182,10 @@ constexpr auto fields_of(Is<ProgressBody> auto*) {
       field("left", &ProgressBody::left,
             "How long the rest takes, a year at most; left out: by how fast it goes."),
       field("note", &ProgressBody::note, "One line for others to read, of 200 bytes at most.")
+          .of(TextForm::kLine),
+      field("loss", &ProgressBody::loss, "Of the last step of a training."),
+      field("phase", &ProgressBody::phase,
+            "What it does now, in a word of its own, of 32 bytes at most.")
           .of(TextForm::kLine));
 }
 

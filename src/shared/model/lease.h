@@ -176,6 +176,8 @@ struct Progress {
   std::optional<std::uint64_t> total = {};
   std::optional<Duration> left = {};  // From `at` on: told, or by how fast it went.
   std::string note = {};              // Its own words, for people.
+  std::optional<double> loss = {};    // Of the last step of a training.
+  std::string phase = {};             // What it does now, in a word of its own.
   UnixMs at = {};
   friend bool operator==(const Progress&, const Progress&) = default;
 };
@@ -188,7 +190,36 @@ constexpr auto fields_of(Is<Progress> auto*) {
             "How long the rest takes from then on, as told or by how fast it went; null: unknown."),
       field("note", &Progress::note, "Its own words; null where the command is not shown either.")
           .kept_from(Secret::kCommand),
+      field("loss", &Progress::loss, "Of the last step of a training; null: it has not said.")
+          .kept_from(Secret::kCommand),
+      field("phase", &Progress::phase, "What it does now, in a word of its own.")
+          .kept_from(Secret::kCommand),
       field("time", &Progress::at, "When it said so."));
+}
+
+/// What was told at one time.
+struct ProgressPoint {
+  UnixMs at;
+  std::uint64_t done = 0;
+  std::optional<double> loss = {};
+  std::string phase = {};
+  friend bool operator==(const ProgressPoint&, const ProgressPoint&) = default;
+};
+constexpr auto fields_of(Is<ProgressPoint> auto*) {
+  return fields({"ProgressPoint", "What a program told of itself at one time."},
+                field("time", &ProgressPoint::at, "When it said so."),
+                field("done", &ProgressPoint::done, "In whatever it counts."),
+                field("loss", &ProgressPoint::loss, "Of the last step of a training."),
+                field("phase", &ProgressPoint::phase, "What it did then."));
+}
+struct ProgressCourse {
+  std::vector<ProgressPoint> points;  // Oldest first; limits::kProgressPoints at most.
+};
+constexpr auto fields_of(Is<ProgressCourse> auto*) {
+  return fields({"ProgressCourse", "What a program has told of itself, from the beginning.",
+                 "berth/progress/v1"},
+                field("items", &ProgressCourse::points,
+                      "Oldest first; of a long run fewer, as far from one another as they must."));
 }
 
 /// How far a set has come.

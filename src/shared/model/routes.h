@@ -54,6 +54,8 @@ enum class Route : std::uint8_t {
   kResize,
   kRenew,
   kProgress,
+  kProgressCourse,
+  kLog,
   kCheckpoint,
   kSuspend,
   kFreeze,
@@ -71,6 +73,7 @@ enum class Route : std::uint8_t {
   kAudit,
   kAlerts,
   kAlertTest,
+  kDoctor,
   kDashboard,
   kOpenApi,
 };
@@ -235,6 +238,14 @@ inline constexpr std::array kRoutes = {
     post<RenewBody>(Route::kRenew, "/v1/leases/{ref}/renew", "Keep a lease without a command"),
     post<ProgressBody>(Route::kProgress, "/v1/leases/{ref}/progress",
                        "Tell how far the program of a lease is"),
+    get(Route::kProgressCourse, "/v1/leases/{ref}/progress", "ProgressCourse",
+        "What the program of a lease has told so far")
+        .called("progressCourse")
+        .about("Since the daemon started, and as long as the lease lives. For those who see its "
+               "command."),
+    get(Route::kLog, "/v1/leases/{ref}/log", "JobLog", "What a job has printed last")
+        .about("Of its last attempt, some 500 lines. For the user that the daemon runs as, of jobs "
+               "of their own: the daemon reads no files of others."),
     post<CheckpointBody>(Route::kCheckpoint, "/v1/leases/{ref}/checkpoint",
                          "Have the program save itself")
         .about("One save at a time: whoever asks meanwhile joins.")
@@ -313,6 +324,9 @@ inline constexpr std::array kRoutes = {
         .about("Answered when each was tried once. For the user that the daemon runs as, root and "
                "admins.")
         .answers("AlertTest", "What came of each."),
+    get(Route::kDoctor, "/v1/doctor", "DoctorReport", "What `berth doctor` finds")
+        .about("It is run anew, which takes a second or two, with the environment of the daemon. "
+               "For the user that the daemon runs as."),
     post<DashboardBody>(Route::kDashboard, "/v1/dashboard", "Have a browser session, or end them")
         .about("A code opens one session, within a minute, for the user who asks; over the socket "
                "alone. The daemon listens at a port of 127.0.0.1 from then on, if it did not yet.")

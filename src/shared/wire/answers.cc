@@ -56,6 +56,10 @@ Result<NamedWhy> decode_why(std::string_view text) {
   return named;
 }
 
+std::string encode_progress_course(const ProgressCourse& course) {
+  return answer_text(course);
+}
+
 std::string encode_fit(const FitView& fit, const UserNames& names) {
   return answer_text(fit, names);
 }

@@ -77,6 +77,9 @@ Result<UnmanagedNews> decode_unmanaged(std::string_view text);
 std::string encode_why(const WhyView& why, const UserNames& names);
 Result<NamedWhy> decode_why(std::string_view text);
 
+/// GET /v1/leases/{ref}/progress
+std::string encode_progress_course(const ProgressCourse& course);
+
 /// POST /v1/fit, and the event `fit`.
 std::string encode_fit(const FitView& fit, const UserNames& names);
 Result<FitView> decode_fit(std::string_view text);

@@ -116,6 +116,10 @@ class FieldReader {
   void read(ObjectReader& from, std::string_view key, bool& to) {
     from.boolean(key, to);
   }
+  template <class At>
+  void read(ObjectReader& from, std::string_view key, double& to) {
+    from.real(key, to);
+  }
   template <class At, std::integral T>
   void read(ObjectReader& from, std::string_view key, T& to) {
     constexpr std::uint64_t kMost = std::numeric_limits<T>::max();

@@ -138,6 +138,7 @@ class FieldWriter {
   void write(bool value) { out_.boolean(value); }
   void write(std::signed_integral auto value) { out_.integer(value); }
   void write(std::unsigned_integral auto value) { out_.number(value); }
+  void write(double value) { out_.real(value); }
   void write(Bytes value) { out_.bytes(value); }
   void write(Duration value) { out_.milliseconds(value); }
   void write(UnixMs value) { out_.time(value); }

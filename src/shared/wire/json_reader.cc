@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <span>
@@ -241,6 +242,19 @@ std::optional<std::uint64_t> ObjectReader::number(std::string_view field, Range 
 void ObjectReader::number(std::string_view field, std::uint32_t& out, Range range) {
   range.max = std::min<std::uint64_t>(range.max, std::numeric_limits<std::uint32_t>::max());
   if (const auto value = number(field, range)) out = static_cast<std::uint32_t>(*value);
+}
+
+void ObjectReader::real(std::string_view field, double& out) {
+  const std::optional<Index> value = find(field);
+  if (!value) return;
+  const JsonTree::Node& found = node(*value);
+  const bool is_number = found.kind == JsonTree::Kind::kNumber;
+  const auto read = is_number ? parse_number<double>(found.text) : std::nullopt;
+  if (read && std::isfinite(*read)) {
+    out = *read;
+  } else {
+    refuse(field, "must be a number, not " + kind_of(*value));
+  }
 }
 
 void ObjectReader::bytes(std::string_view field, Bytes& out, Bytes min) {

@@ -82,6 +82,7 @@ class ObjectReader {
   void integer(std::string_view field, std::int64_t& out);
   std::optional<std::uint64_t> number(std::string_view field, Range range);
   void number(std::string_view field, std::uint32_t& out, Range range);
+  void real(std::string_view field, double& out);  // Finite.
   void bytes(std::string_view field, Bytes& out, Bytes min = {});
   void bytes(std::string_view field, std::optional<Bytes>& out);
   void milliseconds(std::string_view field, Duration& out);

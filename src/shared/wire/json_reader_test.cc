@@ -12,6 +12,26 @@
 namespace berth::wire {
 namespace {
 
+std::string real_in(std::string_view json) {
+  JsonDocument document(json, {.what = "it", .size_max = 1'000});
+  ObjectReader root = document.root();
+  double value = -1;
+  root.real("loss", value);
+  root.done();
+  return document.status().ok() ? std::to_string(value) : document.status().error().message;
+}
+
+TEST(JsonReader, RealNumbersAreFinite) {
+  EXPECT_EQ(real_in(R"({"loss":2.5})"), "2.500000");
+  EXPECT_EQ(real_in(R"({"loss":-1e-3})"), "-0.001000");
+  EXPECT_EQ(real_in(R"({"loss":3})"), "3.000000");
+  EXPECT_EQ(real_in(R"({"loss":null})"), "-1.000000");
+  EXPECT_EQ(real_in("{}"), "-1.000000");
+  for (const char* wrong : {R"({"loss":"2"})", R"({"loss":true})", R"({"loss":1e999})"}) {
+    EXPECT_NE(real_in(wrong).find("'loss' must be a number"), std::string::npos) << wrong;
+  }
+}
+
 // Beside another reader.
 RC_GTEST_PROP(JsonDocument, IsWhatAnotherReaderTakesForAnObject, ()) {
   const auto pieces = *rc::gen::container<std::vector<const char*>>(

@@ -153,6 +153,7 @@ class SchemaMaker {
   }
 
   ValueSchema of(Of<bool>, const FieldRules& /*rules*/) const { return {.types = {"boolean"}}; }
+  ValueSchema of(Of<double>, const FieldRules& /*rules*/) const { return {.types = {"number"}}; }
   template <std::integral T>
   ValueSchema of(Of<T>, const FieldRules& rules) const {
     if (kSide == side::kAnswer && std::is_signed_v<T>) return {.types = {"integer"}};

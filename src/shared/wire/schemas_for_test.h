@@ -25,6 +25,7 @@
 #include "wire/error.h"
 #include "wire/history.h"
 #include "wire/live.h"
+#include "wire/own_programs.h"
 #include "wire/request.h"
 #include "wire/schema.h"
 
@@ -56,12 +57,13 @@ inline void put_all(Json& schemas) {
   put_bodies(schemas, static_cast<std::variant<CheckpointWay, MessageRule>*>(nullptr));
   put_answers<LeaseView, LeasePart, LeaseCheckpoint, CheckpointAsk, CheckpointEnd, MeasureTaken,
               Message, Predecessor, SetMember, SetProgress, Retries, Retry, Pause, OnHold, Halt,
-              YieldedTo, Progress, Stray, DeviceView, UnmanagedProcess, UnmanagedNews, DeviceList,
-              StatusAnswer, WhyView, Shortage, Holder, HeldThere, Remedy, LoweredLimit, FitView,
-              DaemonView, history::Session, LeaseList, LeaseQueue, PastAnswer, PastPoint,
-              SessionsAnswer, AuditAnswer, AuditEntry, ServerHello, Alert, Alert::Subject,
-              Alert::Action, Delivered, RuleStateView, RuleView, AlertTest, AlertList, LiveViewer,
-              LiveSnapshot, LiveChange, DashboardCode, ApiError>(schemas);
+              YieldedTo, Progress, ProgressPoint, ProgressCourse, Stray, DeviceView,
+              UnmanagedProcess, UnmanagedNews, DeviceList, StatusAnswer, WhyView, Shortage, Holder,
+              HeldThere, Remedy, LoweredLimit, FitView, DaemonView, history::Session, LeaseList,
+              LeaseQueue, PastAnswer, PastPoint, SessionsAnswer, AuditAnswer, AuditEntry,
+              ServerHello, Alert, Alert::Subject, Alert::Action, Delivered, RuleStateView, RuleView,
+              AlertTest, AlertList, LiveViewer, LiveSnapshot, LiveChange, JobLog, DoctorFinding,
+              DoctorReport, DashboardCode, ApiError>(schemas);
   schemas["ErrorBody"]["properties"]["code"]["enum"] = error_words();
   Json& lease = schemas["Lease"]["properties"];  // What some answers add.
   lease["env"] = {{"type", "object"},

@@ -28,6 +28,8 @@ struct HowFar {
   std::uint64_t total = 0;  // Of so many.
   Duration left;            // By how long they took so far.
   std::string note;         // For people.
+  double loss = 0;          // Of the last step.
+  std::string phase;        // In a word.
 };
 
 class Coordination {

@@ -2,6 +2,7 @@
 #include "trainer/lease.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -80,6 +81,9 @@ class Lease final : public Coordination {
     progress.total = how_far.total;
     progress.left_ms = ms_of(how_far.left);
     progress.note = note.c_str();
+    progress.phase = how_far.phase.c_str();
+    // What has come apart has no loss that could be told.
+    if (std::isfinite(how_far.loss)) progress.loss = &how_far.loss;
     (void)berth_report_progress(session_, &progress);  // Of no matter for the run.
   }
 

@@ -380,7 +380,9 @@ class Run {
       control_.coordination->broadcast({.done = trainer_.steps_done(),
                                         .total = settings_.hybrid.schedule.steps,
                                         .left = left,
-                                        .note = "loss " + four_digits(report.loss)});
+                                        .note = "loss " + four_digits(report.loss),
+                                        .loss = report.loss,
+                                        .phase = std::string(to_text(report.phase))});
     }
     if (!control_.progress) return;
     control_.progress({.report = report,

@@ -124,6 +124,8 @@ TEST_F(RunTest, ItTellsHowFarItIs) {
   EXPECT_EQ(listener.told[9].total, 25U);
   EXPECT_GT(listener.told[9].left, Duration{});
   EXPECT_THAT(listener.told[9].note, HasSubstr("loss "));
+  EXPECT_GT(listener.told[9].loss, 0);
+  EXPECT_FALSE(listener.told[9].phase.empty());
   EXPECT_EQ(listener.told.back().left, Duration{});
 }
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <cctype>
 
-#include "base/json_writer.h"
 #include "cli/render/phrases.h"
+#include "wire/own_programs.h"
 
 namespace berth::cli {
 namespace {
@@ -87,16 +87,16 @@ std::string findings_text(const Findings& findings, const RenderContext& context
 }
 
 std::string findings_json(const Findings& findings, UnixMs now) {
-  JsonWriter writer;
-  writer.begin_object().key("schema").text("berth/doctor/v1").key("time").time(now);
-  writer.key("items").begin_array();
+  wire::DoctorReport report{.time = now, .findings = {}};
   for (const Finding& finding : findings) {
-    writer.begin_object().key("group").text(finding.group).key("check").text(finding.check);
-    writer.key("level").text(lower(to_text(finding.level))).key("fact").text(finding.fact);
-    writer.key("consequence").text_or_null(finding.consequence);
-    writer.key("cure").text_or_null(finding.cure).end_object();
+    report.findings.push_back({.group = std::string(finding.group),
+                               .check = std::string(finding.check),
+                               .level = lower(to_text(finding.level)),
+                               .fact = finding.fact,
+                               .consequence = finding.consequence,
+                               .cure = finding.cure});
   }
-  return writer.end_array().end_object().take();
+  return wire::encode_doctor_report(report);
 }
 
 }  // namespace berth::cli

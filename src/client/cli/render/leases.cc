@@ -229,6 +229,7 @@ std::string progress_text(const Progress& progress, const RenderContext& context
     text += " of " + std::to_string(total) + " (" + std::to_string(static_cast<int>(share * 100)) +
             " %)";
   }
+  if (!progress.phase.empty()) text += ", " + escape_control(progress.phase, context.charset);
   if (!progress.note.empty()) text += ", " + escape_control(progress.note, context.charset);
   return text + ", told " + age_text(between(progress.at, context.now)) + " ago";
 }
