@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions to the daemon, and what it is asked to do. An edge.
-import type { AlertTest, Audit, Error as DaemonError, Past, Sessions, Why } from './wire.ts';
+import type {
+  AlertTest,
+  Audit,
+  DoctorReport,
+  Error as DaemonError,
+  JobLog,
+  Past,
+  ProgressCourse,
+  Sessions,
+  Why,
+} from './wire.ts';
 import type { Action } from './actions.ts';
 import { keyHeader } from './key.ts';
 
@@ -23,6 +33,18 @@ async function ask<T>(path: string, init: RequestInit = {}): Promise<Answer<T>> 
 
 export function askWhy(lease: number): Promise<Answer<Why>> {
   return ask(`/v1/leases/${lease}/why`);
+}
+
+export function askProgress(lease: number): Promise<Answer<ProgressCourse>> {
+  return ask(`/v1/leases/${lease}/progress`);
+}
+
+export function askLog(lease: number): Promise<Answer<JobLog>> {
+  return ask(`/v1/leases/${lease}/log`);
+}
+
+export function askDoctor(): Promise<Answer<DoctorReport>> {
+  return ask('/v1/doctor');
 }
 
 /** Of devices and leases, since `since` (ms since 1970), in steps of `step` ms. */

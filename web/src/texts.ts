@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All English of the page. Pure functions of figures; names and words of others are shown as text.
-import type { Device, Lease, LiveViewer, Remedy, Why } from './wire.ts';
+import type { Device, DoctorFinding, JobLog, Lease, LiveViewer, Remedy, Why } from './wire.ts';
+import { lossText } from './training.ts';
 import type { Connection } from './live.ts';
 import { numberOf, sessionOf, type State, type Totals } from './overview.ts';
 import {
@@ -563,6 +564,59 @@ export const drawer = {
   never: 'none yet',
   notAsked: 'it cannot be asked to save itself',
 };
+
+export const training = {
+  title: 'Trainings',
+  lease: 'Lease',
+  phase: 'Phase',
+  step: 'Step',
+  loss: 'Loss',
+  memory: 'Used',
+  lossOverTime: 'Loss, as its program reports it',
+};
+
+export function stepOf(progress: { done: number; total: number | null }): string {
+  return progress.total === null ? `${progress.done}` : `${progress.done} of ${progress.total}`;
+}
+
+export function lossChartLabel(
+  first: number,
+  last: number,
+  least: number,
+  phase: string | null,
+): string {
+  const where = phase === null ? '' : `, in ${phase}`;
+  return `Loss: ${lossText(first)} at first, ${lossText(last)} now${where}; ${lossText(least)} at best`;
+}
+
+export const output = {
+  title: 'Output',
+  show: 'Show what it printed',
+  reading: 'Reading…',
+};
+
+/** Above what a job has printed. */
+export function outputNote(log: JobLog): string {
+  if (log.trouble) return sentence(log.trouble);
+  if (log.attempts === 0) return 'It has not been started yet.';
+  const attempt = log.attempts > 1 ? `Attempt ${log.attempt} of ${log.attempts}. ` : '';
+  if (log.text === '') return `${attempt}It has printed nothing yet.`;
+  return log.whole
+    ? `${attempt}stdout and stderr.`
+    : `${attempt}The end of it; berth logs ${log.job} shows all.`;
+}
+
+export const doctor = {
+  title: 'Doctor',
+  sub: 'Looks at driver, GPUs, daemon, directories and enforcement, as berth doctor does on a terminal, with the environment of the daemon.',
+  look: 'Look now',
+  looking: 'Looking…',
+};
+
+export function doctorSum(findings: readonly DoctorFinding[], time: string): string {
+  const count = (level: string) => findings.filter((one) => one.level === level).length;
+  return `${counted(count('fail'), 'failure')}, ${counted(count('warn'), 'warning')} at ${time}`;
+}
 
 export function leaseChartLabel(least: number, most: number, granted: number): string {
   return `Memory since it was granted: between ${size(least)} and ${size(most)} of a budget of ${size(granted)}`;

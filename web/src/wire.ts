@@ -99,6 +99,8 @@ export type Progress = {
   total?: number | null;
   left_ms?: number | null;
   note?: string | null;
+  loss?: number | null;
+  phase?: string | null;
 };
 
 export type Checkpoint = {
@@ -259,6 +261,8 @@ export type LeaseProgress = {
   total: number | null;
   left_ms: number | null;
   note: string | null;
+  loss: number | null;
+  phase: string | null;
   time: string;
 };
 
@@ -800,5 +804,43 @@ export type DashboardCode = {
   code: string | null;
   expires: string | null;
   revoked: number;
+};
+
+export type ProgressPoint = {
+  time: string;
+  done: number;
+  loss: number | null;
+  phase: string | null;
+};
+
+export type ProgressCourse = {
+  schema: "berth/progress/v1";
+  items: (ProgressPoint)[];
+};
+
+export type JobLog = {
+  schema: "berth/log/v1";
+  job: string | null;
+  attempt: number;
+  attempts: number;
+  over: boolean;
+  trouble: string | null;
+  text: string;
+  whole: boolean;
+};
+
+export type DoctorFinding = {
+  group: string;
+  check: string;
+  level: "ok" | "warn" | "fail" | "skip";
+  fact: string;
+  consequence: string | null;
+  cure: string | null;
+};
+
+export type DoctorReport = {
+  schema: "berth/doctor/v1";
+  time: string;
+  items: (DoctorFinding)[];
 };
 

@@ -5,6 +5,7 @@ import type { AlertRule } from '../wire.ts';
 import { testAlert } from '../api.ts';
 import { clockWithSeconds, joined, timeOf } from '../format.ts';
 import * as texts from '../texts.ts';
+import { Doctor } from './doctor.tsx';
 import type { Ui } from './ui.ts';
 
 export function AlertsPage({ ui }: { ui: Ui }) {
@@ -25,6 +26,7 @@ export function AlertsPage({ ui }: { ui: Ui }) {
           ))}
         </ul>
       </section>
+      <Doctor ui={ui} />
     </>
   );
 }

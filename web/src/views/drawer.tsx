@@ -7,10 +7,13 @@ import { actionOf, verbsFor } from '../actions.ts';
 import { clockWithSeconds, dash, duration, gib, size, timeOf } from '../format.ts';
 import { numberOf, sessionOf, stateOf } from '../overview.ts';
 import * as texts from '../texts.ts';
+import { lossText } from '../training.ts';
 import { Unit } from './device.tsx';
 import { EventMark, Icon, SignMark } from './icons.tsx';
 import { LeaseChart } from './lease_chart.tsx';
+import { Output } from './output.tsx';
 import { Reason } from './queue.tsx';
+import { LossChart } from './training.tsx';
 import { hueClass, type Ui } from './ui.ts';
 
 type Props = { ui: Ui; lease: Lease; onClose(): void; children?: ComponentChildren };
@@ -76,6 +79,8 @@ export function Drawer({ ui, lease, onClose, children }: Props) {
         )}
         {lease.state !== 'waiting' && <Figures ui={ui} lease={lease} />}
         {lease.state !== 'waiting' && <LeaseChart ui={ui} lease={lease} />}
+        {lease.state !== 'waiting' && <LossChart ui={ui} lease={lease} />}
+        {lease.state !== 'waiting' && <Output ui={ui} lease={lease} />}
         {lease.state !== 'waiting' && <Saves ui={ui} lease={lease} />}
         <Messages lease={lease} />
         <Program lease={lease} />
@@ -118,7 +123,11 @@ function Figures({ ui, lease }: { ui: Ui; lease: Lease }) {
           value={started === null ? dash : duration(ui.now - started)}
         />
         <Figure name={texts.drawer.left} value={texts.leftText(lease, ui.now)} />
-        {progress && <Figure name={texts.drawer.progress} value={progressOf(progress)} />}
+        {progress && <Figure name={texts.drawer.progress} value={texts.stepOf(progress)} />}
+        {progress?.loss != null && (
+          <Figure name={texts.training.loss} value={lossText(progress.loss)} />
+        )}
+        {progress?.phase && <Figure name={texts.training.phase} value={progress.phase} />}
       </dl>
     </section>
   );
@@ -139,11 +148,6 @@ function Figure({ name, value, unit }: { name: string; value: string; unit?: str
 function gpusOf(lease: Lease): string {
   if (lease.devices.length === 0) return dash;
   return lease.devices.map((part) => (part.index === null ? '?' : String(part.index))).join(', ');
-}
-
-function progressOf(progress: NonNullable<Lease['progress']>): string {
-  const of = progress.total === null ? '' : ` of ${progress.total}`;
-  return `${progress.done}${of}`;
 }
 
 function Saves({ ui, lease }: { ui: Ui; lease: Lease }) {

@@ -13,6 +13,7 @@ import type { PastOf } from './past.ts';
 import { Queue } from './queue.tsx';
 import { Events, Sets } from './side.tsx';
 import { Timeline } from './timeline.tsx';
+import { Trainings } from './training.tsx';
 import { Alerts, Hero } from './top.tsx';
 import type { Ui } from './ui.ts';
 
@@ -65,6 +66,7 @@ export function OverviewPage({ ui, range, chosen, stopped, onRange, onStop }: Pr
         )}
         <Timeline ui={ui} />
         <div class="side">
+          <Trainings ui={ui} />
           <Sets ui={ui} />
           <Events ui={ui} />
         </div>

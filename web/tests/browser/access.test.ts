@@ -34,6 +34,20 @@ test('axe finds nothing on the other pages and in the help', () =>
     await page.getByRole('link', { name: 'Alerts' }).click();
     await page.locator('.rules li').waitFor();
     assert.deepEqual(await findings(page), [], 'alerts');
+    daemon.answers.set('/v1/doctor', {
+      time: daemon.state.time,
+      items: ['ok', 'warn', 'fail', 'skip'].map((level) => ({
+        group: 'driver',
+        check: level,
+        level,
+        fact: 'NVML answers',
+        consequence: 'so',
+        cure: 'berth doctor',
+      })),
+    });
+    await page.getByRole('button', { name: 'Look now' }).click();
+    await page.locator('.findings li').first().waitFor();
+    assert.deepEqual(await findings(page), [], 'doctor');
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
     assert.deepEqual(await findings(page), [], 'help');

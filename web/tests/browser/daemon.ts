@@ -206,6 +206,7 @@ export class FakeDaemon {
 }
 
 function standard(path: string): unknown {
+  if (path.endsWith('/progress')) return { items: [] };
   return path.startsWith('/v1/history') ? { items: [], step_ms: 1000 } : {};
 }
 

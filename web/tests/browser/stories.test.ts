@@ -322,3 +322,124 @@ test('alerts say whether they hold and whom they tell, and are tried', () =>
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByText('Webhook: refused, status 403.').waitFor();
   }));
+
+const kTold = [
+  [0, 9.5, 'warmup'],
+  [20, 6.25, 'warmup'],
+  [40, 4.5, 'full'],
+  [60, 3.75, 'full'],
+] as const;
+
+/** Lease 12 is a job of who looks, and trains. */
+function training() {
+  const shown = busy();
+  return {
+    ...shown,
+    leases: shown.leases.map((one) =>
+      one.id !== 12
+        ? one
+        : {
+            ...one,
+            job: true,
+            progress: {
+              done: 60,
+              total: 100,
+              left_ms: 40_000,
+              note: null,
+              loss: 3.75,
+              phase: 'full',
+              time: shown.time,
+            },
+          },
+    ),
+  };
+}
+
+test('a training shows its loss, its phase and how it went', () =>
+  visit(training(), {}, async ({ page, daemon }) => {
+    daemon.answers.set('/v1/leases/12/progress', {
+      items: kTold.map(([second, loss, phase]) => ({
+        time: new Date(Date.parse(daemon.state.time) + (second - 60) * 1000).toISOString(),
+        done: second,
+        loss,
+        phase,
+      })),
+    });
+    const row = page.locator('.trainings tbody tr');
+    assert.match((await row.textContent()) ?? '', /12 .*full60 of 1003\.75/);
+    await row.getByRole('link').click();
+    const chart = page.getByRole('img', { name: /^Loss:/ });
+    await chart.waitFor();
+    assert.equal(
+      await chart.getAttribute('aria-label'),
+      'Loss: 9.5 at first, 3.75 now, in full; 3.75 at best',
+    );
+    assert.deepEqual(await chart.locator('rect ~ text').allTextContents(), ['warmup', 'full']);
+  }));
+
+test('what a job printed is read where somebody asks, and goes on', () =>
+  visit(training(), {}, async ({ page, daemon }) => {
+    let asked = 0;
+    daemon.answers.set('/v1/leases/12/log', () => ({
+      job: '12',
+      attempt: 2,
+      attempts: 2,
+      over: ++asked > 1,
+      trouble: null,
+      text: asked > 1 ? 'step 1\nstep 2 <b>\n' : '\u001b[1mstep 1\u001b[0m\n',
+      whole: true,
+    }));
+    await page.locator('tr[data-lease="12"] a').first().click();
+    assert.equal(asked, 0);
+    await page.getByRole('button', { name: 'Show what it printed' }).click();
+    const log = page.getByRole('log');
+    await log.getByText('step 2 <b>').waitFor();
+    assert.equal(await log.textContent(), 'step 1\nstep 2 <b>\n');
+    await page.getByText('Attempt 2 of 2. stdout and stderr.').waitFor();
+    const before = asked;
+    await page.waitForTimeout(2500);
+    assert.equal(asked, before, 'it is over');
+    await page.keyboard.press('Escape');
+    // Of others there is nothing to read.
+    await page.locator('tr[data-lease="19"] a').first().click();
+    await page.getByRole('dialog').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Show what it printed' }).count(), 0);
+  }));
+
+test('output that cannot be read says what shows it', () =>
+  visit(training(), {}, async ({ page, daemon }) => {
+    daemon.answers.set('/v1/leases/12/log', {
+      error: { code: 'not_supported', message: 'the daemon reads no files: run berth logs 12' },
+    });
+    await page.locator('tr[data-lease="12"] a').first().click();
+    await page.getByRole('button', { name: 'Show what it printed' }).click();
+    await page.getByText('The daemon reads no files: run berth logs 12.').waitFor();
+  }));
+
+test('the doctor looks when asked, and says what mends it', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    const fine = { group: 'driver', check: 'probe', level: 'ok', fact: 'NVML answers' };
+    const bad = {
+      group: 'daemon',
+      check: 'disk_space',
+      level: 'fail',
+      fact: 'the disk is full',
+      consequence: 'no new grants',
+      cure: 'berth clean --ok',
+    };
+    daemon.answers.set('/v1/doctor', {
+      time: daemon.state.time,
+      items: [{ ...fine, consequence: null, cure: null }, bad],
+    });
+    await page.getByRole('link', { name: 'Alerts' }).click();
+    await page.getByRole('button', { name: 'Look now' }).click();
+    await page.getByText(/^1 failure, 0 warnings at /).waitFor();
+    const found = await page.locator('.findings li').allTextContents();
+    assert.deepEqual(found, [
+      'okNVML answers',
+      'failthe disk is fullno new grantsberth clean --ok',
+    ]);
+    daemon.answers.set('/v1/doctor', { error: { code: 'busy', message: 'four run: try again' } });
+    await page.getByRole('button', { name: 'Look now' }).click();
+    await page.getByText('Four run: try again.').waitFor();
+  }));
