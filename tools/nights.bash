@@ -18,6 +18,7 @@ declare -A covers=(
   [others]="$code share tests/cli/lib.bash tests/programs_of_others"
   [mcp_clients]="$code share tests/mcp_clients tests/cli/lib.bash tests/programs"
   [page]="$code web share"
+  [site]="$documents CHANGELOG.md CONTRIBUTING.md STYLE.md dev site tools"
   [systemd]="$code integrations share tests/cli/lib.bash tests/systemd"
   [neighbours]="$code bench"
   [clang]="$code fuzz $test_files"

@@ -33,7 +33,8 @@ SCRIPTS = ('.py', '.bash', '.sh', '.bats', '.cmake')
 TEXTS = CODE + SCRIPTS + ('.md', '.txt', '.toml', '.json', '.yaml', '.service')
 SKIPPED = {'.git', 'build', 'node_modules', '__pycache__'}
 # Folders whose files may be named in docs by their path.
-TREE = r'(?:src|include|simgpu|examples|tests|fuzz|bench|tools|docs|cmake|web|python|integrations)/'
+TREE = (r'(?:src|include|simgpu|examples|tests|fuzz|bench|tools|docs|cmake|site|web|python'
+        r'|integrations)/')
 
 
 @dataclasses.dataclass
