@@ -15,7 +15,7 @@ documents="ARCHITECTURE.md README.md docs"
 # named here: all of the tree.
 declare -A covers=(
   [adversary]="$programs"
-  [others]="$code share tests/cli/lib.bash tests/programs_of_others"
+  [others]="$code integrations share tests/cli/lib.bash tests/programs_of_others"
   [mcp_clients]="$code share tests/mcp_clients tests/cli/lib.bash tests/programs"
   [page]="$code web share"
   [site]="$documents CHANGELOG.md CONTRIBUTING.md STYLE.md dev site tools"

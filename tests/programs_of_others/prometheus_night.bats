@@ -95,7 +95,7 @@ for title, query in queries:
     assert result, f'{title}: no data: {query}'
     assert all(one['value'][1] != 'NaN' for one in result), f'{title}: {query}: {result}'
 for annotation in board['annotations']['list']:
-    ask(as_grafana(annotation['expr']))
+    ask(as_grafana(annotation['target']['expr']))
 recorded = re.findall(r'- record: (\S+)', rules)
 assert len(recorded) == 6
 for name in recorded:
