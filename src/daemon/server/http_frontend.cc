@@ -2,6 +2,7 @@
 #include "server/http_frontend.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ constexpr std::size_t kSessionsFileMax = std::size_t{4} << 20U;
 using Sessions = std::vector<wire::BrowserSession>;
 constexpr std::uint64_t kDescriptorsInHand = 512;  // For processes, files and refusals.
 constexpr ConnectionId kFirstAtPort{std::uint64_t{1} << 63U};
+constexpr std::uint64_t kConnectionsOfAPort = std::uint64_t{1} << 40U;  // More than it can have.
 
 Result<os::Peer> owner_of_token(int /*socket*/) {
   return os::Peer{.user = os::own_user()};
@@ -95,7 +97,9 @@ HttpFrontend::HttpFrontend(boost::asio::io_context& io, Entrances& entrances, ht
       socket_(io, entrances.socket.take(), behind, clock,
               limits(settings_.config, settings_.descriptors, entrances.port.has_value()).socket,
               settings_.hello),
-      both_(socket_, kFirstAtPort) {
+      both_(socket_, kFirstAtPort),
+      first_at_port_(kFirstAtPort),
+      look_(io) {
   const std::string path = sessions_path(settings_.state_dir);
   sessions_.restore(kept_sessions(path, settings_.warn), clock.wall());
   if (entrances.port) listen_at(*std::move(entrances.port));
@@ -114,7 +118,8 @@ void HttpFrontend::listen_at(TokenPort port) {
   const Limits bounds = limits(settings_.config, settings_.descriptors, true);
   http::Server& server =
       port_->server.emplace(io_, std::move(port.bound.socket), port_->browsers, clock_,
-                            checked(bounds.port), settings_.hello, owner_of_token, kFirstAtPort);
+                            checked(bounds.port), settings_.hello, owner_of_token, first_at_port_);
+  first_at_port_.value += kConnectionsOfAPort;
   port_->programs.connect(server);
   port_->browsers.connect(server);
   both_.add_second(server);
@@ -125,7 +130,24 @@ Status HttpFrontend::open_port() {
   TRY(port, token_port(0, settings_.state_dir));
   listen_at(std::move(port));
   configure(settings_.config);
+  look_later();
   return Unit{};
+}
+
+void HttpFrontend::look_later() {
+  look_.expires_after(std::chrono::nanoseconds(settings_.look_every.ns));
+  look_.async_wait([this](const boost::system::error_code& code) {
+    if (!code) close_port_if_unused();
+  });
+}
+
+void HttpFrontend::close_port_if_unused() {
+  sessions_.forget_old(clock_.wall());
+  if (!sessions_.is_empty() || checked(port_->server).connections() > 0) return look_later();
+  both_.remove_second();
+  port_.reset();
+  address_.clear();
+  configure(settings_.config);
 }
 
 void HttpFrontend::keep_sessions() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,7 +12,9 @@
 #include <optional>
 #include <string>
 
+#include "base/ids.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "config/config.h"
 #include "http/door_keeper.h"
 #include "http/listening.h"
@@ -61,6 +64,7 @@ class HttpFrontend {
     std::string hello;
     std::string state_dir;  // Of the token and of what is kept of sessions.
     std::function<void(const std::string&)> warn;
+    Duration look_every = seconds(60);  // Whether a port that was opened for a page is still used.
   };
   /// Takes the sockets of `entrances`; `behind` and `clock` must outlive it. Who brings the token
   /// acts for whom it belongs to: the user that the daemon runs as.
@@ -74,8 +78,8 @@ class HttpFrontend {
   void flush();
   std::size_t connections() const;
 
-  /// A code that opens a session of that user at the port, at which it listens from then on; or the
-  /// end of their sessions.
+  /// A code that opens a session of that user at the port; or the end of their sessions. Where no
+  /// port is configured, it listens at one until nobody has a session or a connection there.
   Result<wire::DashboardCode> dashboard(UserId user, const DashboardBody& asked);
   /// "http://127.0.0.1:7421"; empty: it has no port.
   const std::string& address() const { return address_; }
@@ -91,6 +95,8 @@ class HttpFrontend {
   void listen_at(TokenPort port);
   /// At a port that is free, if it does not listen yet.
   Status open_port();
+  void look_later();
+  void close_port_if_unused();
   /// On the disk, for a daemon after this one.
   void keep_sessions();
 
@@ -104,6 +110,8 @@ class HttpFrontend {
   http::TwoTransports both_;
   wire::BrowserSessions sessions_;
   std::unique_ptr<AtPort> port_;
+  ConnectionId first_at_port_;  // Of the next port: numbers are never given twice.
+  boost::asio::steady_timer look_;
 };
 
 }  // namespace berth::server

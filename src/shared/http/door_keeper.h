@@ -46,6 +46,8 @@ class TwoTransports final : public Transport {
       : first_(first), second_(&first), second_from_(second_from) {}
   /// Before its first connection.
   void add_second(Transport& second) { second_ = &second; }
+  /// After its last connection.
+  void remove_second() { second_ = &first_; }
 
   void answer(ConnectionId connection, const Answer& answer) override {
     of(connection).answer(connection, answer);

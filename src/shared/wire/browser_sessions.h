@@ -59,6 +59,8 @@ class BrowserSessions {
   std::size_t revoke(std::optional<UserId> user);
   /// Forgets what is over. When the sessions change so, they have to be kept anew.
   void forget_old(UnixMs now);
+  /// Neither a session nor a code that could open one.
+  bool is_empty() const { return codes_.empty() && sessions_.empty(); }
 
   /// Those that are not over, by their last use, to be kept; and those that were kept.
   const std::vector<BrowserSession>& sessions() const { return sessions_; }
