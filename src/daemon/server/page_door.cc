@@ -79,13 +79,15 @@ http::Answer refused(std::uint16_t status, std::string message) {
   return refused({status, wire::error_of(to_text(RefusalCode::kNotYours), std::move(message))});
 }
 
-// Of a list of codings; "gzip;q=0" refuses it.
+// Of a list of codings; a weight of 0, in whatever form, refuses it.
 bool takes_gzip(std::optional<std::string_view> accepted) {
   if (!accepted) return false;
   const std::size_t at = accepted->find("gzip");
   if (at == std::string_view::npos) return false;
   const std::string_view rest = accepted->substr(at, accepted->find(',', at) - at);
-  return rest.find("q=0") == std::string_view::npos || rest.find("q=0.") != std::string_view::npos;
+  const std::size_t weight = rest.find("q=");
+  return weight == std::string_view::npos ||
+         rest.find_first_of("123456789", weight) != std::string_view::npos;
 }
 
 http::Answer served(const Served& page, const http::Request& request) {
