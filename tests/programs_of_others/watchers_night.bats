@@ -105,6 +105,38 @@ END
   fails grep -q 3372MiB card
 }
 
+# What each says of the GPU, in one form: "used/total MiB, busy %, C, W".
+gpustat_figures() {
+  alone /usr/bin/python3 "$programs/gpustat" --json --show-power | command jq -r '.gpus[0] |
+    "\(.["memory.used"])/\(.["memory.total"]) \(.["utilization.gpu"]) \(.["temperature.gpu"]) \(.["power.draw"])"'
+}
+nvtop_figures() {
+  way=alone nvtop_lines alone >/dev/null || return
+  sed -E 's/\x1b(\[[0-9;]*m|\(.)//g; s/\x1b\[[0-9;?]*[A-Za-z]/ /g' drawn | tr -s ' \r' ' ' | grep -oE \
+    'TEMP *[0-9]+|POW *[0-9]+|[^0-9][0-9]+% ?[]|]|[0-9.]+Gi/[0-9.]+Gi' | tr -d ' |]' | sort -u
+}
+status_figures() {
+  berth status --json | jq -r '.devices[0] | "\(.vram_used_bytes / 1048576 | floor)/" +
+    "\(.vram_total_bytes / 1048576) \(.gpu_utilization_percent) \(.temperature_celsius) " +
+    "\(.power_milliwatts / 1000)"'
+}
+
+@test "gpustat, nvtop and berth top show the same figures of a GPU" {
+  berth-simctl gauge 0 temperature 71
+  berth-simctl gauge 0 power 315000
+  berth run -q -m 1G -- vram_user --bytes 512MiB --busy 40% --hold 100s >busy 2>&1 3>&- &
+  eventually grep -sq holding busy
+  eventually bash -c 'berth status --json | jq -e ".devices[0].gpu_utilization_percent == 40"'
+  [[ $(gpustat_figures) == "4684/16384 40 71 315" ]]
+  [[ $(status_figures) == "4684/16384 40 71 315" ]]
+  nvtop_figures >shown
+  grep -qx '4.574Gi/16.000Gi' shown
+  grep -qx 'TEMP71' shown
+  grep -qx 'POW315' shown
+  COLUMNS=120 berth top --once >top
+  grep -qE '^ GPU 0 .* 40 % busy +71 °C +315 of 300 W .* used 4\.6 ' top
+}
+
 # What lstopo finds by NVML.
 topology() {
   "$1" "$programs/lstopo-no-graphics" -v --filter io:all --of console | grep -o 'GPU(NVML).*'
