@@ -34,6 +34,7 @@ for columns, rows in (60, 12), (80, 24), (120, 35), (200, 50), (300, 60), (80, 2
     assert lines[rows - 1].endswith('? all  q quit'), text
     assert columns < 100 or 'COMMAND' in text, text
     assert rows < 24 or 'Events' in text, text
+assert '38;5;68m' in screen.sent  # A hue.
 screen.resize(50, 10)
 screen.wait('berth top needs 60 columns and 12 lines; this has', '50 and 10.')
 screen.resize(80, 24)

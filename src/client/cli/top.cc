@@ -39,6 +39,7 @@ int run_top(Invocation& invocation) {
   invocation.options.add("--mine", store(options.mine), "only your leases");
   invocation.options.add("--ascii", store(ascii), "no letters beyond ASCII");
   if (const auto end = invocation.parse()) return *end;
+  if (!settings_of(invocation)) return to_status(ExitCode::kConfig);
   if (!once && (!invocation.terminal.output_is_terminal || environment_text("TERM") == "dumb")) {
     return invocation.usage_error("this is no terminal that can show it: --once writes one frame");
   }
