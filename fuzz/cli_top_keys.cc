@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a terminal: the same keys however they are split. The first byte says where.
+// Bytes of a terminal: the same keys and answers however they are split. The first byte says where.
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
+#include "cli/top/background.h"
 #include "cli/top/keys.h"
 #include "fuzz.h"
 
@@ -18,6 +20,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<top::Key> again = parts.take(bytes.substr(0, split));
   for (top::Key& key : parts.take(bytes.substr(split))) again.push_back(std::move(key));
   CHECK(keys == again);
+  const std::vector<std::string> answers = whole.take_answers();
+  CHECK(answers == parts.take_answers());
+  CHECK(answers.size() <= top::KeyReader::kAnswersKept);
+  for (const std::string& answer : answers) {
+    CHECK(answer.size() <= top::KeyReader::kAnswerMax);
+    CHECK(!top::background_of(answer) || !top::is_fence(answer));
+  }
   CHECK(whole.settle() == parts.settle());
   return 0;
 }

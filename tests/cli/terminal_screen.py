@@ -14,11 +14,14 @@ import time
 import unicodedata
 
 SEQUENCE = re.compile(r'\x1b\[([?0-9;]*)([A-Za-z])')
+BACKGROUND = '\x1b]11;?\x1b\\'  # Which one there is.
 
 
 class Terminal:
-    def __init__(self, columns, rows, *command, **environment):
+    """`answer`: what it sends when it is asked for its background."""
+    def __init__(self, columns, rows, *command, answer='', **environment):
         self.columns, self.rows = columns, rows
+        self.answer = answer
         self.sent = ''      # Since it was last looked at.
         self.modes = set()  # That are set: 1049, 1000, …
         self.style = ''     # Parameters of SGR, of what is written next.
@@ -68,6 +71,10 @@ class Terminal:
     def show(self, text):
         self.sent += text
         while text:
+            if text.startswith(BACKGROUND):
+                self.keys(self.answer)
+                text = text[len(BACKGROUND):]
+                continue
             found = SEQUENCE.match(text)
             if found:
                 self.control(*found.groups())
@@ -95,6 +102,8 @@ class Terminal:
             self.at = (max(0, row + down * number), max(0, column + right * number))
         elif letter in 'hl' and parameters.startswith('?'):
             (self.modes.add if letter == 'h' else self.modes.discard)(parameters[1:])
+        elif letter == 'c':
+            assert BACKGROUND + '\x1b[c' in self.sent  # Its answer is part of `answer`.
         else:
             assert letter == 'm', (parameters, letter)
             self.style = '' if parameters in ('', '0') else parameters

@@ -166,3 +166,75 @@ PY
   fails berth top </dev/null
   [[ $(berth top 2>&1 | cat) == *'--once writes one frame'* ]]
 }
+
+@test "colours are legible on the terminal's background, and what it answers is no key" {
+  on_screen <<'PY'
+light, dark = '38;5;25m', '38;5;68m'  # Of the first lease.
+def coloured(screen, wanted, other):
+    screen.wait('first', 'other', '█')
+    assert wanted in screen.sent and other not in screen.sent, screen.sent
+    screen.keys('q')
+    assert screen.ended() == 0
+white = '\x1b]11;rgb:ffff/ffff/ffff\x1b\\'
+coloured(top(80, 24, answer=white + '\x1b[?62;22c'), light, dark)
+coloured(top(80, 24, answer='\x1b]11;rgb:1e1e/1e1e/1e1e\x07\x1b[?6c'), dark, light)
+coloured(top(80, 24, answer='\x1b[?6c'), dark, light)
+coloured(top(80, 24, COLORFGBG='0;15'), light, dark)
+coloured(top(80, 24, answer=white, COLORFGBG='15;0'), light, dark)
+# One that lies, stops in the middle, and says too much: xy would end a lease.
+screen = top(80, 24, answer='\x1b]11;rgb:xyxy')
+screen.wait('first', 'other', '█')
+screen.keys('\x1b[H')
+screen.wait('› ')
+screen.keys('\x1b]11;rgb:')
+for piece in 'xyqxy', 'x' * 3000 + 'y', '\x1b', '\\', '\x1b[?6', '4;1':
+    screen.keys(piece)
+    assert screen.read(0.2)
+screen.sent = ''
+screen.keys('cj')
+screen.wait('› ', absent=['Nothing was done', 'End ', 'y end'])
+assert 'held' in berth('show', 'first') and light not in screen.sent
+screen.keys('q')
+assert screen.ended() == 0
+# A slow one is heard when it comes.
+screen = top(80, 24)
+screen.wait('first', 'other', '█')
+assert light not in screen.sent
+for letter in white:
+    screen.keys(letter)
+    assert screen.read(0.06)
+screen.wait('first')
+assert light in screen.sent, screen.sent
+# Behind the fence nothing is an answer.
+screen.keys('\x1b[?62c')
+assert screen.read(0.2)
+screen.sent = ''
+screen.keys('\x1b]11;rgb:0/0/0\x07j')
+screen.wait('› ')
+assert dark not in screen.sent, screen.sent
+screen.keys('q')
+assert screen.ended() == 0
+PY
+}
+
+@test "a terminal is not asked where nobody can answer, or no colour needs it" {
+  on_screen <<'PY'
+from terminal_screen import BACKGROUND
+for screen in top(80, 24, '--once'), Terminal(80, 24, 'sh', '-c', 'berth top --once | cat'):
+    assert screen.ended() == 0
+    assert 'first' in screen.sent and '\x1b' not in screen.sent, screen.sent
+for screen in top(80, 24, NO_COLOR='1'), top(80, 24, TERM='linux'):
+    screen.wait('first')
+    assert BACKGROUND not in screen.sent, screen.sent
+    screen.keys('q')
+    assert screen.ended() == 0
+screen = top(80, 24, TERM='dumb')
+assert screen.ended() == 64
+assert '\x1b' not in screen.sent, screen.sent
+screen = top(80, 24)
+screen.wait('first')
+assert screen.sent.count(BACKGROUND + '\x1b[c') == 1, screen.sent
+screen.keys('q')
+assert screen.ended() == 0
+PY
+}

@@ -5,6 +5,7 @@
 #include "cli/daemon_session.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
+#include "cli/top/background.h"
 #include "cli/top/viewer.h"
 #include "cli/verbs.h"
 
@@ -17,6 +18,18 @@ top::Colours colours_of(const Terminal& terminal) {
   const bool many =
       term.find("256color") != std::string::npos || !environment_text("COLORTERM").empty();
   return many ? top::Colours::kMany : top::Colours::kSixteen;
+}
+
+// What is known of it before it is asked.
+top::Palette palette_of(const Terminal& terminal) {
+  const auto background = top::background_by_colorfgbg(environment_text("COLORFGBG"));
+  return {colours_of(terminal), background.value_or(top::Background::kDark)};
+}
+
+// Linux's own console has no answer, and older ones show the question.
+bool can_be_asked(const Terminal& terminal) {
+  const std::string_view term = environment_text("TERM");
+  return terminal.colour && !term.empty() && term != "dumb" && term != "linux";
 }
 
 }  // namespace
@@ -47,7 +60,8 @@ int run_top(Invocation& invocation) {
   if (!session.open()) return session.status();
   top::Viewer viewer(session, {.options = options,
                                .ascii = ascii,
-                               .colours = colours_of(invocation.terminal),
+                               .palette = palette_of(invocation.terminal),
+                               .asks_background = can_be_asked(invocation.terminal),
                                .width = invocation.terminal.width});
   return once ? viewer.once() : viewer.run();
 }

@@ -11,33 +11,30 @@ namespace {
 
 constexpr std::string_view kBegin = "\x1b[";
 
-// Parameters of SGR by style: for 256 colours, 16, and none. The first hues of the page, as near as
-// each has them (blue, orange, green, violet, cyan).
+// Parameters of SGR by style: for 256 colours and for 16, on dark and on light, and for none. The
+// hues are the first ones of the page, as near as each has them (blue, orange, green, violet,
+// cyan). Of 16, yellow cannot be read on white, whatever a terminal makes of it.
 struct Sgr {
   std::string_view many;
+  std::string_view many_on_light;
   std::string_view sixteen;
+  std::string_view sixteen_on_light;
   std::string_view none;
 };
-constexpr std::array<Sgr, 12> kSgr = {{
-    {"0", "0", "0"},
-    {"0;38;5;245", "0;2", "0;2"},
-    {"0;1", "0;1", "0;1"},
-    {"0;38;5;172", "0;33", "0;1"},
-    {"0;38;5;166", "0;31", "0;1"},
-    {"0;7", "0;7", "0;7"},
-    {"0;38;5;240", "0;2", "0;2"},
-    {"0;38;5;68", "0;34", "0"},
-    {"0;38;5;178", "0;33", "0"},
-    {"0;38;5;36", "0;32", "0"},
-    {"0;38;5;175", "0;35", "0"},
-    {"0;38;5;117", "0;36", "0"},
+constexpr std::array<Sgr, kStyles> kSgr = {{
+    {"0", "0", "0", "0", "0"},
+    {"0;38;5;245", "0;38;5;240", "0;2", "0;2", "0;2"},
+    {"0;1", "0;1", "0;1", "0;1", "0;1"},
+    {"0;38;5;172", "0;38;5;130", "0;33", "0;1;35", "0;1"},
+    {"0;38;5;166", "0;38;5;160", "0;31", "0;31", "0;1"},
+    {"0;7", "0;7", "0;7", "0;7", "0;7"},
+    {"0;38;5;240", "0;38;5;247", "0;2", "0;2", "0;2"},
+    {"0;38;5;68", "0;38;5;25", "0;34", "0;34", "0"},
+    {"0;38;5;178", "0;38;5;136", "0;33", "0;31", "0"},
+    {"0;38;5;36", "0;38;5;29", "0;32", "0;32", "0"},
+    {"0;38;5;175", "0;38;5;133", "0;35", "0;35", "0"},
+    {"0;38;5;117", "0;38;5;67", "0;36", "0;36", "0"},
 }};
-
-std::string_view sgr_of(Style style, Colours colours) {
-  const Sgr& sgr = kSgr.at(static_cast<std::size_t>(style));
-  if (colours == Colours::kMany) return sgr.many;
-  return colours == Colours::kSixteen ? sgr.sixteen : sgr.none;
-}
 
 std::string position(std::size_t row, std::size_t column) {
   return std::string(kBegin) + std::to_string(row + 1) + ";" + std::to_string(column + 1) + "H";
@@ -47,6 +44,20 @@ std::string position(std::size_t row, std::size_t column) {
 constexpr std::size_t kJumpWorth = 6;
 
 }  // namespace
+
+std::string_view sgr_of(Style style, Palette palette) {
+  const Sgr& sgr = kSgr.at(static_cast<std::size_t>(style));
+  const bool is_light = palette.background == Background::kLight;
+  switch (palette.colours) {
+    case Colours::kMany:
+      return is_light ? sgr.many_on_light : sgr.many;
+    case Colours::kSixteen:
+      return is_light ? sgr.sixteen_on_light : sgr.sixteen;
+    case Colours::kNone:
+      break;
+  }
+  return sgr.none;
+}
 
 Canvas::Canvas(std::size_t width, std::size_t height)
     : width_(width), height_(height), cells_(width * height) {}
@@ -97,7 +108,7 @@ std::string Canvas::text() const {
   return all;
 }
 
-std::string changes(const Canvas& before, const Canvas& now, Colours colours) {
+std::string changes(const Canvas& before, const Canvas& now, Palette palette) {
   const bool is_new = before.width() != now.width() || before.height() != now.height();
   const Canvas blank(now.width(), now.height());
   const Canvas& shown = is_new ? blank : before;
@@ -115,7 +126,7 @@ std::string changes(const Canvas& before, const Canvas& now, Colours colours) {
       if (from == column && cursor != column) sent += position(row, column);
       for (std::size_t i = from; i <= column; ++i) {
         const Cell& one = now.at(row, i);
-        if (const std::string_view wanted = sgr_of(one.style, colours); wanted != sgr) {
+        if (const std::string_view wanted = sgr_of(one.style, palette); wanted != sgr) {
           sent.append(kBegin).append(wanted).append("m");
           sgr = wanted;
         }

@@ -25,10 +25,19 @@ enum class Style : std::uint8_t {
   kHue3,
   kHue4,
 };
+inline constexpr std::size_t kStyles = 12;
 inline constexpr std::size_t kHues = 5;
 
 /// How many colours a terminal has.
 enum class Colours : std::uint8_t { kNone, kSixteen, kMany };
+/// What they have to be legible on. It is never painted.
+enum class Background : std::uint8_t { kDark, kLight };
+struct Palette {
+  Colours colours = Colours::kNone;
+  Background background = Background::kDark;
+};
+/// The parameters of SGR that make text look so.
+std::string_view sgr_of(Style style, Palette palette);
 
 struct Cell {
   std::string text = " ";  // A letter; empty behind one that takes two columns.
@@ -64,6 +73,6 @@ class Canvas {
 };
 
 /// What makes a screen that shows `before` show `now`; of another size: one that shows anything.
-std::string changes(const Canvas& before, const Canvas& now, Colours colours);
+std::string changes(const Canvas& before, const Canvas& now, Palette palette);
 
 }  // namespace berth::cli::top

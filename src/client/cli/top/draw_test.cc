@@ -192,7 +192,7 @@ TEST_F(TopDraw, WhatOthersChoseDrivesNoTerminal) {
   evil.status.trouble = "\x1b[5m";
   state_.take(evil);
   EXPECT_THAT(screen(120, 40), Not(HasSubstr("\x1b")));
-  EXPECT_THAT(changes(Canvas(120, 40), frame(120, 40).canvas, Colours::kNone),
+  EXPECT_THAT(changes(Canvas(120, 40), frame(120, 40).canvas, {Colours::kNone}),
               Not(HasSubstr("\x1b]")));
 }
 

@@ -55,17 +55,15 @@ TEST(TopKeys, EscapeAloneIsAKeyWhenNothingFollows) {
   EXPECT_EQ(keys_of("\x1b\x1b[A"), (Keys{{Kind::kEscape}, {Kind::kUp}}));
 }
 
-TEST(TopKeys, WhatNeverEndsIsGivenUp) {
-  KeyReader reader;
-  (void)reader.take("\x1b[" + std::string(100, '1'));
-  EXPECT_EQ(reader.take("q").back(), Key{.text = "q"});
-  const std::string endless = "\x1b[" + std::string(50, '1');
-  const Keys whole = keys_of(endless);
-  EXPECT_EQ(whole, Keys(20, Key{.text = "1"}));
-  KeyReader parts;
-  Keys keys = parts.take(endless.substr(0, 40));
-  for (Key& key : parts.take(endless.substr(40))) keys.push_back(std::move(key));
-  EXPECT_EQ(keys, whole);
+TEST(TopKeys, ASequenceThatIsTooLongIsReadToItsEnd) {
+  const std::string endless = "\x1b[" + std::string(500, '1');
+  for (std::size_t at = 0; at <= endless.size(); at += 10) {
+    KeyReader reader;
+    EXPECT_EQ(reader.take(endless.substr(0, at)), Keys{});
+    EXPECT_EQ(reader.take(endless.substr(at)), Keys{});
+    EXPECT_EQ(reader.take("Aq"), Keys{{.text = "q"}});
+    EXPECT_FALSE(reader.is_between());
+  }
 }
 
 }  // namespace

@@ -34,7 +34,13 @@ void Screen::give_back() {
   if (!taken_) return;
   taken_ = false;
   write(kGiven);
-  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+  // An answer that is still to come is not for the shell.
+  ::tcsetattr(STDIN_FILENO, asked_ ? TCSAFLUSH : TCSADRAIN, &before_);
+}
+
+void Screen::ask(std::string_view question) {
+  asked_ = true;
+  write(question);
 }
 
 std::optional<std::pair<std::size_t, std::size_t>> Screen::size() {

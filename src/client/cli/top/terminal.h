@@ -22,6 +22,10 @@ class Screen {
   /// False: standard input is no terminal, or not ours.
   bool take();
   void give_back();
+  /// What it sends until answered() is no key, nor for the shell that comes after us.
+  void ask(std::string_view question);
+  void answered() { asked_ = false; }
+  bool is_asked() const { return asked_; }
   /// As large as it is now: columns and rows.
   static std::optional<std::pair<std::size_t, std::size_t>> size();
   /// All of it, however slow the terminal is.
@@ -30,6 +34,7 @@ class Screen {
  private:
   termios before_{};
   bool taken_ = false;
+  bool asked_ = false;
 };
 
 }  // namespace berth::cli::top

@@ -12,6 +12,7 @@
 
 #include "cli/past.h"
 #include "cli/terminal.h"
+#include "cli/top/background.h"
 #include "os/clock.h"
 #include "wire/answers.h"
 #include "wire/error.h"
@@ -27,6 +28,8 @@ constexpr std::int64_t kReasonsForMs = 10'000;  // They are asked anew.
 constexpr std::int64_t kSilentMs = 40'000;      // It says something each ten seconds.
 constexpr int kTickMs = 1'000;                  // Ages go on.
 constexpr int kKeySettlesMs = 50;
+constexpr std::int64_t kBackgroundWithinMs = 100;  // Later it is heard, and not waited for.
+constexpr std::int64_t kBackgroundMostMs = 5'000;
 constexpr std::size_t kOutstandingMax = 8;
 constexpr std::size_t kLinesMax = 500;  // Of a single frame.
 constexpr std::array kSignals = {SIGWINCH, SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT};
@@ -93,6 +96,7 @@ int Viewer::run() {
     return session_.status();
   }
   heard_at_ = wall_now();
+  ask_background();
   take_past();
   show();
   while (!quits_) {
@@ -237,6 +241,36 @@ void Viewer::reconnect() {
 
 // ---- The user.
 
+// Before the first frame, so that none has colours that cannot be read.
+void Viewer::ask_background() {
+  if (!settings_.asks_background) return;
+  screen_.ask(kBackgroundQuestion);
+  keys_.expect_answer(true);
+  const std::int64_t until = wall_now().value + kBackgroundWithinMs;
+  answers_until_ = {wall_now().value + kBackgroundMostMs};
+  while (screen_.is_asked() && !quits_) {
+    const std::int64_t left = until - wall_now().value;
+    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    if (left <= 0 || left > kBackgroundWithinMs) break;
+    if (::poll(&input, 1, static_cast<int>(left)) <= 0) break;
+    if (!take_keys()) quits_ = true;
+  }
+}
+
+// Nothing counts that comes behind the fence, or much later: it is no answer.
+void Viewer::take_background() {
+  if (wall_now() > answers_until_) screen_.answered();
+  for (const std::string& answer : keys_.take_answers()) {
+    if (!screen_.is_asked()) break;
+    if (is_fence(answer)) screen_.answered();
+    const std::optional<Background> found = background_of(answer);
+    if (!found || *found == palette_.background) continue;
+    palette_.background = *found;
+    shown_ = Canvas(0, 0);
+  }
+  keys_.expect_answer(screen_.is_asked());
+}
+
 void Viewer::perform(const Effects& effects) {
   for (const Effect& effect : effects) {
     if (const auto* send = std::get_if<Send>(&effect)) ask(*send);
@@ -252,6 +286,7 @@ bool Viewer::take_keys() {
   if (::poll(&input, 1, 0) <= 0) {
     const std::optional<Key> key = keys_.settle();
     if (key) perform(state_.press(*key, frame_.page));
+    take_background();
     return true;
   }
   std::array<char, 1'024> bytes{};
@@ -262,6 +297,7 @@ bool Viewer::take_keys() {
     if (key.kind == Key::Kind::kClick && row != frame_.by_row.end()) state_.choose(row->second);
     perform(state_.press(key, frame_.page));
   }
+  take_background();
   return true;
 }
 
@@ -297,7 +333,7 @@ void Viewer::show() {
   const auto size = Screen::size();
   if (!size) return;
   frame_ = draw(state_, size->first, size->second, look());
-  Screen::write(changes(shown_, frame_.canvas, settings_.colours));
+  Screen::write(changes(shown_, frame_.canvas, palette_));
   shown_ = frame_.canvas;
 }
 

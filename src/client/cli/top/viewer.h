@@ -23,11 +23,15 @@ class Viewer {
   struct Settings {
     Options options;
     bool ascii = false;
-    Colours colours = Colours::kNone;
+    Palette palette;
+    bool asks_background = false;  // The terminal, and takes what it answers for that of `palette`.
     std::optional<std::size_t> width;  // Of the output, as far as that is known.
   };
   Viewer(DaemonSession& session, Settings settings)
-      : session_(session), settings_(settings), state_(settings.options) {}
+      : session_(session),
+        settings_(settings),
+        palette_(settings.palette),
+        state_(settings.options) {}
 
   /// One frame, of as many lines as it takes. The exit status.
   int once();
@@ -42,6 +46,8 @@ class Viewer {
   };
 
   bool begin();
+  void ask_background();
+  void take_background();
   bool take_stream();
   bool take(const wire::SseEvent& event);
   void take_past();
@@ -60,6 +66,7 @@ class Viewer {
 
   DaemonSession& session_;
   const Settings settings_;
+  Palette palette_;
   State state_;
   Screen screen_;
   KeyReader keys_;
@@ -70,6 +77,7 @@ class Viewer {
   UnixMs asked_at_;
   UnixMs try_again_;
   UnixMs heard_at_;
+  UnixMs answers_until_;  // Of the terminal; what comes later is none.
   bool quits_ = false;
 };
 
