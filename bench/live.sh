@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Looking on, with 8 GPUs and 200 leases, whose figures change each second: the daemon's share of a
-# core with nobody, with 50 pages and with `berth top`; top's own share, its memory, and what it
-# sends to the terminal; and how long a scrape of /metrics takes.
+# core with nobody, with 50 pages and with `berth top`; top's own share, with a tree of processes
+# too, its memory, and what it sends to the terminal; and how long a scrape of /metrics takes.
 set -euo pipefail
 world=$(mktemp -d /tmp/berth-bench.XXXXXX)
 mkdir -m 0700 "$world/run"
@@ -99,6 +99,16 @@ row('top, 8 GPUs and 200 leases', share(child, before, SECONDS), '%', limit=1)
 rss = next(line for line in open(f'/proc/{child}/status', encoding='utf-8') if 'VmRSS' in line)
 row('top, memory', int(rss.split()[1]) / 1024, 'MiB', limit=20)
 row('top, sent to a terminal of 160 by 50', sent / SECONDS, 'B/s', limit=960)
+programs = 'for i in $(seq 50); do vram_user --bytes 16MiB --hold 90s & done; wait'
+run = subprocess.Popen(['berth', 'run', '-q', '-m', '24G', '--', 'bash', '-c', programs],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+os.write(end, b't')
+read([end], 10)
+before = cpu_of(child)
+read([end], SECONDS)
+row('top, with a tree of 200 leases and 50 processes', share(child, before, SECONDS), '%', limit=1)
+run.terminate()
+run.wait()
 os.write(end, b'q')
 os.waitpid(child, 0)
 PY

@@ -238,3 +238,78 @@ screen.keys('q')
 assert screen.ended() == 0
 PY
 }
+
+@test "a tree has the processes of each lease, and those without one" {
+  berth run -q -m 3G -n shell -- bash -c 'vram_user --bytes 1GiB --hold forever & wait' &
+  eventually state_is shell held
+  local library
+  library=$(dirname "$(command -v berth)")/../lib/simgpu
+  LD_LIBRARY_PATH=$library vram_user --bytes 1GiB --hold forever 3>&- &
+  eventually eval '[[ $(of shell "member_pids|length") == 1 ]]'
+  eventually eval '[[ $(berth status --json) == *"\"name\":\"vram_user\""* ]]'
+  on_screen <<'PY'
+import json
+def lines(screen):
+    return [line.split() for line in screen.text().split('\n')]
+shell = json.loads(berth('show', 'shell', '--json'))
+screen = top(150, 40)
+screen.wait('shell', '(unmanaged)')
+screen.keys('t')
+pid, child = str(shell['pid']), str(shell['member_pids'][0])
+first = str(json.loads(berth('show', 'first', '--json'))['pid'])
+# 1.3 GiB: what it took, and its CUDA context.
+text = screen.wait(f'└ {pid} root', f'  └ {child} root', f'└ {first} root', '└ ', '1.3  ', '4.3  ',
+                   absent=['(unmanaged)'])
+rows = lines(screen)
+at = next(i for i, row in enumerate(rows) if row[:2] == ['└', pid])
+assert rows[at - 1][1] == 'root/shell' and rows[at][3] == 'bash', text
+assert rows[at + 1][:4] == ['└', child, 'root', 'vram_user'], text
+assert ' '.join(rows[at + 1][5:]) == '1.3 vram_user --bytes 1GiB --hold forever', text
+busy = next(row for row in rows if row[:2] == ['└', first])
+assert busy[4:8] == ['0', '4.3', '80', '%'], text
+# Those without a lease stand below their GPU, last.
+device = next(i for i, row in enumerate(rows) if row[:3] == ['GPU', '0', 'unmanaged'] or
+              row[:3] == ['GPU', '1', 'unmanaged'])
+assert device > at and rows[device + 1][0] == '└' and rows[device + 1][3] == 'vram_user', text
+# A process that has ended goes, and one that comes is there at the next look.
+os.kill(int(child), 9)
+screen.wait('root/first', absent=[child])
+screen.keys('t')
+screen.wait('(unmanaged)', absent=['└'])
+screen.keys('q')
+assert screen.ended() == 0
+PY
+}
+
+@test "the timeline has what ran, runs and is expected, and sets their counts" {
+  berth run -q -m 1G -n before -- true
+  printf 'true\nfalse\nsleep 600\nsleep 601\n' >commands
+  berth run -q -m 2G -g 0, --limit 30m -n limited -- vram_user --bytes 1GiB --hold forever 3>&- &
+  eventually state_is limited held
+  berth submit -q -m 1G -g 1, --each commands -n sweep -- sh -c '{item}'
+  berth run -q -m 5G -g 0, -n waits --eta 20m -- vram_user --bytes 1GiB --hold forever 3>&- &
+  eventually state_is waits waiting
+  on_screen <<'PY'
+screen = top(80, 40)
+screen.wait('first')
+screen.keys('v')
+text = screen.wait('Timeline', ' now ', 'root/waits', 'Sets 1', '1 ok  1 failed  2 run  0 wait',
+                   '╌')
+def bar(name):
+    line = next(line for line in text.split('\n') if 'root/' + name + ' ' in line)
+    return line.split(name + ' ')[1].strip()
+assert bar('first') == '█│······' and bar('before') == '▓│', text
+assert bar('limited').startswith('█│░░░░') and bar('waits').startswith('│  '), text
+# It starts where the one ends that it waits for, and lasts 20 of its 30 minutes.
+assert abs(len(bar('waits').rstrip('╌')) - len(bar('limited')) + 1) <= 1, text
+assert 4 <= bar('waits').count('╌') < bar('limited').count('░'), text
+screen.keys('v')
+screen.wait('SESSION', absent=['Timeline'])
+screen.resize(200, 40)
+screen.wait('SESSION', 'Timeline', 'Sets 1', 'Queue', 'Events')
+berth('cancel', 'first')
+screen.wait('│ cancelled')
+screen.keys('q')
+assert screen.ended() == 0
+PY
+}

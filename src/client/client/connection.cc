@@ -45,8 +45,12 @@ Status Connection::begin(const HttpRequest& question) {
                    body_of(question), false);
 }
 
+Status Connection::begin(const std::string& target) {
+  return send_text(wire::Method::kGet, target, "", false);
+}
+
 Result<Answer> Connection::get(const std::string& target, Duration within) {
-  TRY_STATUS(send_text(wire::Method::kGet, target, "", false));
+  TRY_STATUS(begin(target));
   return finish(within);
 }
 

@@ -56,6 +56,7 @@ class Connection {
   Result<Answer> ask(const HttpRequest& question, Duration within = kAnswerWithin);
   /// The same in two steps, for who has something to do meanwhile.
   Status begin(const HttpRequest& question);
+  Status begin(const std::string& target);
   Result<Answer> finish(Duration within = kAnswerWithin);
   /// Asks `target` by its text: for what has parameters.
   Result<Answer> get(const std::string& target, Duration within = kAnswerWithin);

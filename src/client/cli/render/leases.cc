@@ -157,6 +157,19 @@ std::vector<Cell> row_of(const UnmanagedProcess& unmanaged_process, std::uint32_
   return row;
 }
 
+std::vector<Cell> row_of(const ProcessRow& process, const RenderContext& context) {
+  constexpr std::size_t kFigure = 5;
+  return {{""},
+          {process.label},
+          {process.name},
+          {process.gpus},
+          {padded(in_gib(process.used, context), kFigure)},
+          {percent_or_nothing(process.busy)},
+          {""},
+          {""},
+          {process.command}};
+}
+
 std::vector<Column> columns_for(Detail detail) {
   constexpr auto kRight = Column::Align::kRight;
   std::vector<Column> columns = {
@@ -338,6 +351,21 @@ Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView>
   for (const DeviceView& device : devices) {
     for (const UnmanagedProcess& unmanaged_process : device.unmanaged_processes) {
       table.rows.push_back(row_of(unmanaged_process, device.index, detail, context));
+    }
+  }
+  drop_if_empty(table, kBusyColumnOfLeases);
+  return table;
+}
+
+Table lease_table(std::span<const LeaseLine> lines, const RenderContext& context) {
+  Table table{.columns = columns_for(Detail::kTable)};
+  for (const LeaseLine& line : lines) {
+    if (const auto* lease = std::get_if<const LeaseView*>(&line)) {
+      table.rows.push_back(row_of(**lease, Detail::kTable, context));
+    } else if (const auto* unmanaged = std::get_if<UnmanagedRow>(&line)) {
+      table.rows.push_back(row_of(*unmanaged->process, unmanaged->gpu, Detail::kTable, context));
+    } else {
+      table.rows.push_back(row_of(std::get<ProcessRow>(line), context));
     }
   }
   drop_if_empty(table, kBusyColumnOfLeases);

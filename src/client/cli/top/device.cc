@@ -14,17 +14,10 @@ namespace {
 
 constexpr std::size_t kFlatBar = 40;  // Columns that a name and a bar have at least.
 constexpr std::uint32_t kMilliwattsInAWatt = 1'000;
-constexpr Signs kUnicode = {"▕", "▏", "█", "░", "▓", "▒", "·", "─", " °C", "›", "▲"};
-constexpr Signs kAscii = {"[", "]", "#", "-", "x", "=", ".", "-", " C", ">", "!"};
-
 constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<std::string_view, 8> kAsciiBlocks = {"_", ".", ":", "-", "=", "+", "*", "#"};
 
 }  // namespace
-
-const Signs& signs_of(Charset charset) {
-  return charset.unicode ? kUnicode : kAscii;
-}
 
 DevicePainter::DevicePainter(const State& state, const Look& look, Canvas& canvas)
     : state_(state),

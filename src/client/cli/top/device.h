@@ -5,28 +5,13 @@
 #include <cstddef>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "cli/top/canvas.h"
 #include "cli/top/draw.h"
+#include "cli/top/pieces.h"
 #include "cli/top/state.h"
 
 namespace berth::cli::top {
-
-struct Signs {
-  std::string_view begin, end, used, unused, unmanaged, held_back, free, rule, degrees, mark, alert;
-};
-const Signs& signs_of(Charset charset);
-
-/// A part of the screen: rows from `top` on, columns from `left` to `right`.
-struct Area {
-  std::size_t top = 0;
-  std::size_t bottom = 0;  // Behind its last row.
-  std::size_t left = 0;
-  std::size_t right = 0;
-  std::size_t rows() const { return bottom > top ? bottom - top : 0; }
-  std::size_t columns() const { return right - left; }
-};
 
 class DevicePainter {
  public:
@@ -36,13 +21,13 @@ class DevicePainter {
   /// Two lines, and a third with its course. The row below them.
   std::size_t tall(const DeviceView& device, std::size_t row, bool with_course);
   void flat(const DeviceView& device, std::size_t row);
+  Style hue(LeaseId id) const;
 
  private:
   std::string vitals(const DeviceView& device, std::size_t columns) const;
   std::string model_of(const DeviceView& device) const;
   void facts(const DeviceView& device, std::size_t row);
   void bar(const DeviceView& device, std::size_t row, const Area& area);
-  Style hue(LeaseId id) const;
   void courses(const DeviceView& device, std::size_t row);
   void line(const std::deque<std::optional<std::uint64_t>>& values, std::uint64_t top,
             std::size_t row, std::size_t from, std::size_t to);

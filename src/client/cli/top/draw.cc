@@ -13,9 +13,11 @@
 #include "cli/render/leases.h"
 #include "cli/render/phrases.h"
 #include "cli/render/status.h"
-#include "cli/render/table.h"
 #include "cli/render/why.h"
 #include "cli/top/device.h"
+#include "cli/top/lease_pane.h"
+#include "cli/top/pieces.h"
+#include "cli/top/timeline.h"
 
 namespace berth::cli::top {
 namespace {
@@ -25,23 +27,13 @@ constexpr std::size_t kWithCourse = 80;  // Columns from which there are sparkli
 
 // The first that fits.
 constexpr std::array<std::string_view, 4> kKeys = {
-    "arrows row  Enter details  p pause  r resume  s save  x end  m message  w why  o sort  u mine "
+    "arrows row  Enter details  p pause  r resume  s save  x end  m message  w why  t tree  "
+    "v timeline  o sort  u mine  g GPU  Space stop  / find  ? all  q quit",
+    "Enter details  p pause  r resume  s save  x end  m message  w why  t tree  v timeline  / find "
     " "
-    "g GPU  Space stop  / find  ? all  q quit",
-    "Enter details  p pause  r resume  s save  x end  m message  w why  o sort  / find  ? all  q "
-    "quit",
+    "? all  q quit",
     "p pause  r resume  s save  x end  m message  w why  / find  ? all  q quit",
     "p pause  r resume  x end  w why  / find  ? all  q quit"};
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 class Painter {
  public:
@@ -51,7 +43,8 @@ class Painter {
         look_(look),
         signs_(signs_of(look.context.charset)),
         frame_{.canvas = Canvas(width, height)},
-        device_(state, look, frame_.canvas) {
+        device_(state, look, frame_.canvas),
+        drawing_{state_, look_, signs_, frame_} {
     look_.context.charset.colour = false;
     look_.context.width = width;
   }
@@ -157,107 +150,73 @@ class Painter {
     if (state_.mode() == State::Mode::kHelp) return help(area);
     if (state_.mode() == State::Mode::kWhy) return why(area);
     if (state_.mode() == State::Mode::kDetails) return details(area);
-    if (area.columns() >= kTwoPanes) {
-      const std::size_t middle = area.columns() * 2 / 3;
-      for (std::size_t row = area.top; row < area.bottom; ++row) {
-        frame_.canvas.put(row, middle, look_.context.charset.unicode ? "│" : "|", Style::kFaint);
-      }
-      leases({area.top, area.bottom, area.left, middle - 1});
-      const std::size_t below = queue({area.top, area.bottom, middle + 2, area.right});
-      events({below + 1, area.bottom, middle + 2, area.right});
-      return;
-    }
-    const std::size_t rows = state_.rows().size() + unmanaged();
+    if (state_.has_timeline()) return timeline(area);
+    LeasePane leases(drawing_);
+    if (area.columns() >= kTwoPanes) return two_panes(leases, area);
     const std::size_t waiting = known_.queue.size();
     // The queue has what it needs up to five rows and their reasons; the table what it needs;
     // events the rest.
     const std::size_t queued = waiting == 0 ? 0 : std::min<std::size_t>(2 * waiting, 10) + 1;
     const std::size_t for_queue = std::min(queued, area.rows() / 3);
-    const std::size_t for_leases =
-        std::min(std::max<std::size_t>(rows, 1) + 1, area.rows() - for_queue);
+    const std::size_t for_leases = std::min(leases.rows_wanted(), area.rows() - for_queue);
     std::size_t row = area.top + for_leases;
-    leases({area.top, row, area.left, area.right});
+    leases.draw({area.top, row, area.left, area.right});
     if (waiting > 0) row = queue({row, row + for_queue, area.left, area.right});
     events({row, area.bottom, area.left, area.right});
   }
 
-  std::size_t unmanaged() const {
-    if (!state_.find().empty() || state_.options().mine) return 0;
-    std::size_t count = 0;
-    for (const DeviceView& device : known_.devices) count += device.unmanaged_processes.size();
-    return count;
+  TimelinePane timeline_pane() const {
+    return {drawing_, [this](LeaseId id) { return device_.hue(id); }};
   }
 
-  void leases(const Area& area) {
-    if (area.rows() < 2) return;
-    const std::vector<const LeaseView*> rows = state_.rows();
-    frame_.page = area.rows() - 1;
-    // The page that the chosen one is on.
-    const auto found = std::ranges::find(rows, state_.chosen());
-    const auto at = found == rows.end() ? 0 : static_cast<std::size_t>(found - rows.begin());
-    const std::size_t first = at / frame_.page * frame_.page;
-    std::vector<LeaseView> shown;
-    for (std::size_t i = first; i < std::min(first + frame_.page, rows.size()); ++i) {
-      shown.push_back(*rows[i]);
+  // Leases and the timeline; beside them the queue, sets and events.
+  void two_panes(LeasePane& leases, const Area& area) {
+    constexpr std::size_t kHigh = 24;  // From which on the timeline has a part for certain.
+    const std::size_t middle = area.columns() * 2 / 3;
+    TimelinePane timeline = timeline_pane();
+    const std::size_t left = area.rows() - std::min(area.rows(), leases.rows_wanted());
+    const std::size_t least = area.rows() >= kHigh ? area.rows() / 3 : 0;
+    std::size_t for_timeline = std::min(timeline.rows_wanted(), std::max(left, least));
+    if (for_timeline < std::min(kTimelineRowsMin, timeline.rows_wanted())) for_timeline = 0;
+    const std::size_t for_leases = std::min(leases.rows_wanted(), area.rows() - for_timeline);
+    std::size_t end = area.top + for_leases;
+    leases.draw({area.top, end, area.left, middle - 1});
+    timeline.draw({end, end + for_timeline, area.left, middle - 1});
+    end += for_timeline;
+    const Area right = {area.top, area.bottom, middle + 2, area.right};
+    SetPane sets(drawing_);
+    std::size_t below = queue(right);
+    const std::size_t for_sets =
+        std::min(sets.rows_wanted(), (area.bottom - std::min(area.bottom, below)) / 2);
+    below = sets.draw({below, below + for_sets, right.left, right.right});
+    end = std::max(end, events({below, area.bottom, right.left, right.right}));
+    // As far as there is something beside it, where nothing ends the frame.
+    for (std::size_t row = area.top; row < (look_.keys ? area.bottom : end); ++row) {
+      frame_.canvas.put(row, middle, signs_.bar, Style::kFaint);
     }
-    const bool with_others = unmanaged() > 0 && first + frame_.page > rows.size();
-    RenderContext context = look_.context;
-    context.width = area.columns() - 2;
-    if (rows.empty() && !with_others) {
-      frame_.canvas.put(area.top, area.left + 2,
-                        state_.find().empty() ? "No leases.  berth run -m 8G -- COMMAND starts one."
-                                              : "No lease matches.",
-                        Style::kDim, area.right);
-      return;
-    }
-    const std::span<const DeviceView> others =
-        with_others ? std::span<const DeviceView>(known_.devices) : std::span<const DeviceView>();
-    const std::string text =
-        render(lease_table(shown, others, Detail::kTable, context), context.width, context.charset);
-    std::size_t row = area.top;
-    for (const std::string& line : lines_of(text)) {
-      if (row >= area.bottom) break;
-      const bool is_head = row == area.top;
-      frame_.canvas.put(row, area.left + 2, line, is_head ? Style::kDim : Style::kPlain,
+  }
+
+  void timeline(const Area& area) {
+    TimelinePane timeline = timeline_pane();
+    SetPane sets(drawing_);
+    const std::size_t for_sets = std::min(sets.rows_wanted(), area.rows() / 3);
+    const std::size_t for_timeline = std::min(timeline.rows_wanted(), area.rows() - for_sets);
+    std::size_t row = area.top + for_timeline;
+    frame_.page = std::max<std::size_t>(for_timeline, 2) - 1;
+    if (timeline.rows_wanted() == 1) {
+      frame_.canvas.put(area.top, area.left + 2, "Nothing ran lately, runs or waits.", Style::kDim,
                         area.right);
-      if (!is_head && row - area.top - 1 < shown.size()) {
-        mark(row, shown[row - area.top - 1].id, area);
-      }
-      ++row;
     }
-    const std::size_t beyond = rows.size() - std::min(rows.size(), first + frame_.page);
-    if (beyond > 0 || first > 0) {
-      const std::string where = "  " + std::to_string(first + 1) + " to " +
-                                std::to_string(first + shown.size()) + " of " +
-                                std::to_string(rows.size()) + " ";
-      frame_.canvas.put_before(area.top, area.right, where, Style::kDim);
-    }
-  }
-
-  void mark(std::size_t row, LeaseId id, const Area& area) {
-    frame_.by_row[row] = id;
-    if (!look_.keys || state_.chosen() == nullptr || state_.chosen()->id != id) return;
-    frame_.canvas.put(row, area.left, signs_.mark, Style::kBold);
-    for (std::size_t column = area.left + 2; column < area.right; ++column) {
-      const std::string letter = frame_.canvas.at(row, column).text;
-      if (!letter.empty()) frame_.canvas.put(row, column, letter, Style::kChosen);
-    }
-  }
-
-  void heading(std::size_t row, const std::string& title, const Area& area) {
-    std::size_t column = frame_.canvas.put(row, area.left, std::string(signs_.rule) + " ",
-                                           Style::kFaint, area.right);
-    column = frame_.canvas.put(row, column, title + " ", Style::kDim, area.right);
-    while (column < area.right) {
-      column = frame_.canvas.put(row, column, signs_.rule, Style::kFaint, area.right);
-    }
+    timeline.draw({area.top, row, area.left, area.right});
+    row = sets.draw({row, row + for_sets, area.left, area.right});
+    events({row, area.bottom, area.left, area.right});
   }
 
   // The row below it.
   std::size_t queue(const Area& area) {
     const std::vector<const LeaseView*> queue = state_.queue();
     if (queue.empty() || area.rows() < 2) return area.top;
-    heading(area.top, "Queue " + std::to_string(queue.size()), area);
+    heading(drawing_, "Queue " + std::to_string(queue.size()), area);
     RenderContext context = look_.context;
     context.width = area.columns();
     std::vector<Waiting> first;
@@ -277,17 +236,18 @@ class Painter {
       if (row + lines.size() > area.bottom) break;
       for (const std::string& line : lines) {
         frame_.canvas.put(row, area.left, line, Style::kPlain, area.right);
-        if (&line == &lines.front()) mark(row, first[i].lease.id, area);
+        if (&line == &lines.front()) mark(drawing_, row, first[i].lease.id, area);
         ++row;
       }
     }
     return row;
   }
 
-  void events(const Area& area) {
-    if (area.rows() < 2 || known_.events.empty()) return;
+  // Likewise.
+  std::size_t events(const Area& area) {
+    if (area.rows() < 2 || known_.events.empty()) return area.top;
     const RenderContext& context = look_.context;
-    heading(area.top, "Events", area);
+    heading(drawing_, "Events", area);
     std::size_t row = area.top + 1;
     for (const AuditEntry& entry : known_.events) {
       if (row >= area.bottom) break;
@@ -299,6 +259,7 @@ class Painter {
       if (!entry.reason.empty()) text += ": " + escape_control(entry.reason, context.charset);
       frame_.canvas.put(row++, area.left + 1, text, Style::kDim, area.right);
     }
+    return row;
   }
 
   void text(const Area& area, std::string_view text) {
@@ -316,13 +277,18 @@ class Painter {
          "r  resume it      s  have it save itself    x  end it, or cancel a request\n"
          "m  message its holder                       w  why it waits\n"
          "Enter  all that is known of it\n"
+         "t  processes below their leases             v  timeline and sets of jobs\n"
          "o  sort by another column    /  find    u  yours alone    g  by GPU\n"
          "Space  stop the view, and go on             n  try to connect now\n"
          "q  quit                                     any key closes this\n\n"
          "Bars: " +
              std::string(signs_.used) + " used  " + std::string(signs_.unused) +
              " granted, not used  " + std::string(signs_.unmanaged) + " without a lease  " +
-             std::string(signs_.held_back) + " held back  " + std::string(signs_.free) + " free\n");
+             std::string(signs_.held_back) + " held back  " + std::string(signs_.free) +
+             " free\nTimeline: " + std::string(signs_.used) + " ran  " +
+             std::string(signs_.unused) + " expected  " + std::string(signs_.waits) +
+             " will start  " + std::string(signs_.suspended) + " suspended  " +
+             std::string(signs_.ended) + " ended  " + std::string(signs_.free) + " no end known\n");
   }
 
   void why(const Area& area) {
@@ -394,6 +360,7 @@ class Painter {
   const Signs& signs_;
   Frame frame_;
   DevicePainter device_;
+  const Drawing drawing_;
 };
 
 }  // namespace

@@ -160,6 +160,7 @@ TEST_F(TopDraw, TheChosenOneIsOnThePageThatIsShown) {
 
 TEST_F(TopDraw, WhatLiesOverTheTable) {
   EXPECT_THAT(pressed("?"), HasSubstr("p  pause it: its memory goes to the host"));
+  EXPECT_THAT(screen(100, 30), HasSubstr("t  processes below their leases      "));
   EXPECT_THAT(pressed("x"), HasSubstr("hybrid-train"));
   EXPECT_THAT(pressed("\r"), HasSubstr("granted 11.0 GiB, used 9.8 GiB"));
   EXPECT_THAT(pressed("xw"), HasSubstr("Asking why …"));

@@ -46,6 +46,32 @@ constexpr auto words_of(Sort) {
       {{kId, "id"}, {kSession, "session"}, {kUsed, "used"}, {kBusy, "busy"}, {kAge, "age"}});
 }
 
+/// A process that belongs to a lease, as the daemon and /proc tell of it.
+struct ProcessFacts {
+  struct Use {
+    DeviceId device;
+    Bytes used;
+    friend bool operator==(const Use&, const Use&) = default;
+  };
+  std::int32_t pid = 0;
+  LeaseId lease;
+  std::optional<UserId> user = {};
+  std::string name = {};     // Of the program; empty: not known.
+  std::string command = {};  // As it was started; empty: not known, or not for the viewer.
+  std::int32_t parent = 0;   // The nearest of the same lease; 0: none is known.
+  std::vector<Use> uses = {};
+};
+
+/// A lease that has ended: when it ran.
+struct Ended {
+  LeaseId id;
+  UserId user;
+  std::string name;
+  UnixMs from;
+  UnixMs to;
+  std::optional<EndResult> result = {};
+};
+
 /// What the daemon has told.
 struct Known {
   std::string host;
@@ -58,6 +84,8 @@ struct Known {
   std::map<LeaseId, WhyView> reasons;  // Of the first that wait, as told when it was asked.
   std::size_t alerts = 0;              // That stand.
   std::deque<AuditEntry> events;       // The youngest first.
+  std::map<LeaseId, std::vector<ProcessFacts>> processes;  // As they were when it was asked.
+  std::map<LeaseId, Ended> ended;                          // The last of them.
   bool simulated = false;
 };
 
@@ -98,6 +126,10 @@ class State {
   void take(LeaseId lease, WhyView why);
   /// Of GET /v1/history, of devices, in steps of kCourseStep: before the first snapshot, or soon.
   void take(const history::Past& past);
+  /// Of GET /v1/history/sessions: likewise.
+  void take(const std::vector<history::Session>& sessions);
+  /// All of them, as of now.
+  void take(std::vector<ProcessFacts> processes);
   /// At that time by our own clock.
   void lost(UnixMs now);
   void connecting() { link_ = Link::kConnecting; }
@@ -122,8 +154,10 @@ class State {
   std::vector<const LeaseView*> rows() const;
   std::vector<const LeaseView*> queue() const;
   const LeaseView* chosen() const;
-  Sort sort() const { return sort_; }
   const std::string& find() const { return find_; }
+
+  bool has_tree() const { return has_tree_; }
+  bool has_timeline() const { return has_timeline_; }
 
   /// What has the keys.
   enum class Mode : std::uint8_t { kList, kConfirm, kFind, kMessage, kHelp, kWhy, kDetails };
@@ -138,6 +172,7 @@ class State {
  private:
   bool may_act_on(const LeaseView& lease) const;
   void remember(const DeviceView& device, UnixMs at);
+  void remember(Ended ended);
   void move(std::ptrdiff_t rows);
   Effects press_in_list(const Key& key, std::size_t page);
   Effects press_letter(char letter);
@@ -154,6 +189,8 @@ class State {
   UnixMs lost_at_;
   Sort sort_ = Sort::kId;
   std::string find_;
+  bool has_tree_ = false;      // Processes stand below their leases.
+  bool has_timeline_ = false;  // In place of the leases.
   LeaseId chosen_;
   Mode mode_ = Mode::kList;
   Operation asked_ = Operation::kPause;

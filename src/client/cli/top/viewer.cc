@@ -13,6 +13,8 @@
 #include "cli/past.h"
 #include "cli/terminal.h"
 #include "cli/top/background.h"
+#include "cli/top/kin.h"
+#include "cli/top/tree.h"
 #include "os/clock.h"
 #include "wire/answers.h"
 #include "wire/error.h"
@@ -24,9 +26,10 @@ namespace {
 
 constexpr Duration kSnapshotWithin = seconds(10);
 constexpr std::int64_t kTryAgainMs = 2'000;
-constexpr std::int64_t kReasonsForMs = 10'000;  // They are asked anew.
-constexpr std::int64_t kSilentMs = 40'000;      // It says something each ten seconds.
-constexpr int kTickMs = 1'000;                  // Ages go on.
+constexpr std::int64_t kReasonsForMs = 10'000;   // They are asked anew.
+constexpr std::int64_t kProcessesForMs = 5'000;  // Likewise, while they are shown.
+constexpr std::int64_t kSilentMs = 40'000;       // It says something each ten seconds.
+constexpr int kTickMs = 1'000;                   // Ages go on.
 constexpr int kKeySettlesMs = 50;
 constexpr std::int64_t kBackgroundWithinMs = 100;  // Later it is heard, and not waited for.
 constexpr std::int64_t kBackgroundMostMs = 5'000;
@@ -109,6 +112,7 @@ int Viewer::run() {
     }
     take_answers();
     ask_reasons();
+    ask_processes();
     show();
   }
   screen_.give_back();
@@ -152,12 +156,17 @@ bool Viewer::take(const wire::SseEvent& event) {
   return true;
 }
 
-// What the daemon remembers of the last hour. Without it the courses begin now.
+// What the daemon remembers. Without it courses and timeline begin now.
 void Viewer::take_past() {
   Result<client::Connection> another = session_.client().another();
   if (!another.ok()) return;
   const auto answer = another->get(target_of({.since = "1h", .step = kCourseStep, .of = "device"}));
   if (const auto past = client::told(answer, wire::decode_past)) state_.take(past->past);
+  const auto ended = another->get(target_of({.since = "90m", .sessions = true}));
+  if (const auto past = client::told(ended, wire::decode_sessions)) {
+    session_.learn(past->facts.names);
+    state_.take(past->sessions);
+  }
 }
 
 void Viewer::ask_reasons() {
@@ -173,20 +182,36 @@ void Viewer::ask_reasons() {
   for (const LeaseId id : first) ask(AskWhy{id});
 }
 
-void Viewer::ask(std::variant<Send, AskWhy> what) {
+// Nobody pays for them but who looks at them.
+void Viewer::ask_processes() {
+  const UnixMs now = wall_now();
+  const bool is_due =
+      !processes_asked_at_ || now.value - processes_asked_at_->value > kProcessesForMs;
+  if (!state_.has_tree()) processes_asked_at_.reset();
+  if (!state_.has_tree() || !is_due || state_.is_stopped() || state_.link() != Link::kLive) return;
+  processes_asked_at_ = now;
+  ask(AskProcesses{});
+}
+
+Status Viewer::begin(client::Connection& connection, const Asked& what) const {
+  if (const auto* send = std::get_if<Send>(&what)) {
+    return connection.begin(
+        {.route = send->route, .lease = to_text(send->lease), .body = send->body});
+  }
+  if (const auto* why = std::get_if<AskWhy>(&what)) {
+    return connection.begin({.route = wire::Route::kWhy, .lease = to_text(why->lease)});
+  }
+  return connection.begin(target_of({.since = "15s", .step = seconds(5), .of = "process"}));
+}
+
+void Viewer::ask(Asked what) {
   const auto* send = std::get_if<Send>(&what);
   if (outstanding_.size() >= kOutstandingMax) {
     if (send != nullptr) state_.answered(*send, "too much is still under way");
     return;
   }
-  client::HttpRequest question;
-  if (send != nullptr) {
-    question = {.route = send->route, .lease = to_text(send->lease), .body = send->body};
-  } else {
-    question = {.route = wire::Route::kWhy, .lease = to_text(std::get<AskWhy>(what).lease)};
-  }
   Result<client::Connection> connection = session_.client().another();
-  Status begun = connection.ok() ? connection->begin(question) : Status(connection.error());
+  const Status begun = connection.ok() ? begin(*connection, what) : Status(connection.error());
   if (!begun.ok()) {
     if (send != nullptr) state_.answered(*send, begun.error().message);
     return;
@@ -209,8 +234,7 @@ void Viewer::take_answers() {
   });
 }
 
-void Viewer::take_answer(const std::variant<Send, AskWhy>& what,
-                         const Result<client::Answer>& answer) {
+void Viewer::take_answer(const Asked& what, const Result<client::Answer>& answer) {
   if (const auto* send = std::get_if<Send>(&what)) {
     const std::string error = !answer.ok()   ? answer.error().message
                               : answer->ok() ? ""
@@ -218,10 +242,23 @@ void Viewer::take_answer(const std::variant<Send, AskWhy>& what,
     state_.answered(*send, error);
     return;
   }
+  if (std::holds_alternative<AskProcesses>(what)) return take_processes(answer);
   if (auto why = client::told(answer, wire::decode_why)) {
     session_.learn(why->names);
     state_.take(std::get<AskWhy>(what).lease, std::move(why->why));
   }
+}
+
+// Without a history there are those that leases name.
+void Viewer::take_processes(const Result<client::Answer>& answer) {
+  if (state_.is_stopped() || !state_.has_tree()) return;
+  std::vector<ProcessFacts> processes;
+  if (const auto past = client::told(answer, wire::decode_past)) {
+    session_.learn(past->facts.names);
+    processes = processes_in(past->past);
+  }
+  complete(processes, state_.shown().leases, state_.shown().viewer.user);
+  state_.take(std::move(processes));
 }
 
 void Viewer::lose() {

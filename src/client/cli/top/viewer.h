@@ -39,10 +39,12 @@ class Viewer {
   int run();
 
  private:
+  struct AskProcesses {};
+  using Asked = std::variant<Send, AskWhy, AskProcesses>;
   /// A question of which the answer is still to come.
   struct Outstanding {
     client::Connection connection;
-    std::variant<Send, AskWhy> what;
+    Asked what;
   };
 
   bool begin();
@@ -52,9 +54,12 @@ class Viewer {
   bool take(const wire::SseEvent& event);
   void take_past();
   void ask_reasons();
-  void ask(std::variant<Send, AskWhy> what);
+  void ask_processes();
+  Status begin(client::Connection& connection, const Asked& what) const;
+  void ask(Asked what);
   void take_answers();
-  void take_answer(const std::variant<Send, AskWhy>& what, const Result<client::Answer>& answer);
+  void take_answer(const Asked& what, const Result<client::Answer>& answer);
+  void take_processes(const Result<client::Answer>& answer);
   void perform(const Effects& effects);
   bool take_keys();
   bool take_signals(os::SignalDescriptor& signals);
@@ -75,6 +80,7 @@ class Viewer {
   std::vector<Outstanding> outstanding_;
   std::vector<LeaseId> asked_;  // Why, of the first in the queue.
   UnixMs asked_at_;
+  std::optional<UnixMs> processes_asked_at_;
   UnixMs try_again_;
   UnixMs heard_at_;
   UnixMs answers_until_;  // Of the terminal; what comes later is none.
