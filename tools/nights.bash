@@ -29,6 +29,7 @@ declare -A covers=(
   [week]="$code"
   [mutants]="$tested tests"
   [chaos]="$code tests/chaos tests/programs"
+  [look]="$code tests/chaos tests/programs web"
   [fuzz]="$code fuzz"
   [train]="$code python $test_files docs/training.md"
   [train_asan]="$code $test_files"

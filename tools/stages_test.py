@@ -105,6 +105,7 @@ machine() { :; }
 has_libtorch() { true; }
 has_mcp_clients() { true; }
 has_browser() { true; }
+has_look() { true; }
 command() { true; }
 stage() {
   echo "stage $1 $2 $(($2 * slack / 100)) ${*:3}"
@@ -179,8 +180,8 @@ class Night(unittest.TestCase):
         stages, _, _ = would_do('share=0; nproc() { echo 2; }; night_stages')
         most = {name: int(seconds) for name, _, seconds, _ in stages}
         for name in ('test', 'tidy', 'clang', 'asan', 'tsan', 'adversary', 'neighbours', 'sim',
-                     'mutants_1', 'mutants_2', 'mutants_3', 'chaos', 'fuzz', 'train',
-                     'train_asan'):
+                     'mutants_1', 'mutants_2', 'mutants_3', 'chaos', 'look', 'fuzz',
+                     'train', 'train_asan'):
             self.assertIn(name, most)
             self.assertLessEqual(most[name], 3600, name)
 
