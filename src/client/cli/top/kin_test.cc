@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/checked.h"
 #include "os/processes.h"
 
 namespace berth::cli::top {
@@ -44,15 +45,15 @@ class TopKin : public ::testing::Test {
 
 TEST_F(TopKin, ParentsAndCommandsAreThoseOfProc) {
   const ProcessFacts found = completed({});
-  EXPECT_EQ(found.parent, lease_.command->pid);
+  EXPECT_EQ(found.parent, checked(lease_.command).pid);
   EXPECT_EQ(found.name, name());
   EXPECT_THAT(found.command, HasSubstr("cli_test"));
-  EXPECT_EQ(completed({self(name())}).parent, lease_.command->pid);
+  EXPECT_EQ(completed({self(name())}).parent, checked(lease_.command).pid);
 }
 
 TEST_F(TopKin, CommandsOfOthersAreNotLookedUp) {
   const ProcessFacts found = completed({}, UserId{8});
-  EXPECT_EQ(found.parent, lease_.command->pid);
+  EXPECT_EQ(found.parent, checked(lease_.command).pid);
   EXPECT_EQ(found.command, "");
 }
 
@@ -64,7 +65,7 @@ TEST_F(TopKin, AnotherProcessWithItsPidIsNotIt) {
 }
 
 TEST_F(TopKin, InAnotherPidNamespaceNothingIsKnown) {
-  ++lease_.command->start_ticks;
+  ++checked(lease_.command).start_ticks;
   const ProcessFacts found = completed({});
   EXPECT_EQ(found.name, "");
   EXPECT_EQ(found.parent, 0);

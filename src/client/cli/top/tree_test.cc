@@ -245,6 +245,7 @@ TEST_F(TopTree, ParentsInACircleLoseNobodyAndEnd) {
 
 TEST_F(TopTree, ManyAreCounted) {
   std::vector<ProcessFacts> many;
+  many.reserve(40);
   for (std::int32_t i = 0; i < 40; ++i) many.push_back({.pid = 5'000 + i, .lease = {19}});
   state_.take(many);
   EXPECT_THAT(labels(), ::testing::Contains("└ and 25 more"));  // 4019, too.
