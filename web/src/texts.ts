@@ -87,10 +87,15 @@ export const connection = {
   stopped: 'Stopped',
 };
 
-export function lostText(since: number, shownOf: number, nextTry: number): string {
-  const seen = shownOf > 0 ? ` What you see is from ${clockWithSeconds(shownOf)}.` : '';
-  const trying = nextTry > 0 ? `Trying again in ${duration(nextTry)}.` : 'Trying again now.';
-  return `No connection to the daemon since ${clockWithSeconds(since)}.${seen} Leases and jobs go on without this page. ${trying}`;
+/** In two parts, what matters first. */
+export function lostText(since: number, shownOf: number, nextTry: number): [string, string] {
+  const seen = shownOf > 0 ? `What you see is from ${clockWithSeconds(shownOf)}. ` : '';
+  const seconds = Math.ceil(nextTry / 1000);
+  const trying = seconds > 0 ? `Trying again in ${duration(seconds * 1000)}.` : 'Trying again now.';
+  return [
+    `No connection to the daemon since ${clockWithSeconds(since)}.`,
+    `${seen}Leases and jobs go on without this page. ${trying}`,
+  ];
 }
 export const tryNow = 'Try now';
 export const signIn = {
@@ -117,6 +122,7 @@ export const device = {
   memory: 'Memory by lease, GiB',
   granted: 'granted + held back',
   busy: 'busy, %',
+  busyUnknown: 'busy: not known',
   noData: 'no data',
   asleep: 'asleep',
   simulated: 'simulated',
@@ -161,6 +167,11 @@ export function chartReading(
   return `${when}: used ${gib(used)}, granted ${gib(granted)}${share}`;
 }
 export const now = 'now';
+
+/** Of what was known then. */
+export function asOf(time: number): string {
+  return `at ${clock(time)}`;
+}
 
 /** Figures of a device's head, each with its unit: as far as they are known. */
 export function vitals(device: Device): [string, string][] {
@@ -562,7 +573,7 @@ export const drawer = {
   hidden: 'not shown to others',
   lastSave: 'Last save',
   never: 'none yet',
-  notAsked: 'it cannot be asked to save itself',
+  notAsked: 'It cannot be asked to save itself',
 };
 
 export const training = {
@@ -571,12 +582,17 @@ export const training = {
   phase: 'Phase',
   step: 'Step',
   loss: 'Loss',
-  memory: 'Used',
   lossOverTime: 'Loss, as its program reports it',
 };
 
-export function stepOf(progress: { done: number; total: number | null }): string {
-  return progress.total === null ? `${progress.done}` : `${progress.done} of ${progress.total}`;
+type Steps = { done: number; total: number | null };
+
+export function stepOf(progress: Steps): string {
+  return `${progress.done} ${ofTotal(progress)}`.trim();
+}
+
+export function ofTotal({ total }: Steps): string {
+  return total === null ? '' : `of ${total}`;
 }
 
 export function lossChartLabel(

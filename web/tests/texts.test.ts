@@ -172,3 +172,10 @@ test('the head of a device tells what is known, with its unit', () => {
   const limited = { power_milliwatts: 238_000, power_limit_milliwatts: 360_000 };
   assert.deepEqual(texts.vitals(device(0, limited)), [['238', 'of 360 W']]);
 });
+
+test('the next try is now or in whole seconds, and never in 0 s', () => {
+  const trying = (inMs: number) => texts.lostText(kNow, kNow, inMs)[1].replace(/.*page\. /, '');
+  assert.equal(trying(0), 'Trying again now.');
+  assert.equal(trying(400), 'Trying again in 1 s.');
+  assert.equal(trying(4000), 'Trying again in 4 s.');
+});

@@ -73,7 +73,11 @@ export function Chart({ ui, device, range }: Props) {
 
   const at = cursor ?? series.count - 1;
   const reading = texts.chartReading(
-    cursor === null ? texts.now : clockWithSeconds(series.start + at * series.step),
+    cursor !== null
+      ? clockWithSeconds(series.start + at * series.step)
+      : ui.connected
+        ? texts.now
+        : texts.asOf(ui.now),
     usedAt(series, at),
     series.granted[at] ?? null,
     series.busy[at] ?? null,
@@ -91,7 +95,7 @@ export function Chart({ ui, device, range }: Props) {
         <output>{reading}</output>
       </div>
       <div
-        class={series.busy.some((value) => value !== null) ? 'plot' : 'plot not-busy'}
+        class="plot"
         ref={into}
         role="img"
         tabIndex={0}

@@ -148,6 +148,7 @@ function Bar({ ui, device, segments }: { ui: Ui; device: Device; segments: Segme
           <BarLabel
             key={segment.kind === 'lease' ? segment.lease.id : segment.kind}
             segment={segment}
+            gone={isGone(device)}
           />
         ))}
       </div>
@@ -175,8 +176,10 @@ function LeaseSegment({ ui, segment }: { ui: Ui; segment: Extract<Segment, { kin
   );
 }
 
-function BarLabel({ segment }: { segment: Segment }) {
+function BarLabel({ segment, gone }: { segment: Segment; gone: boolean }) {
   const style = { flex: `${segment.bytes} 1 0` };
+  // Nothing is granted on one that does not answer.
+  if (segment.kind === 'free' && gone) return <div style={style} />;
   if (segment.kind === 'free') {
     return (
       <div style={style}>

@@ -123,11 +123,23 @@ function Figures({ ui, lease }: { ui: Ui; lease: Lease }) {
           value={started === null ? dash : duration(ui.now - started)}
         />
         <Figure name={texts.drawer.left} value={texts.leftText(lease, ui.now)} />
-        {progress && <Figure name={texts.drawer.progress} value={texts.stepOf(progress)} />}
-        {progress?.loss != null && (
-          <Figure name={texts.training.loss} value={lossText(progress.loss)} />
+        {progress && (
+          <Figure
+            name={texts.drawer.progress}
+            value={String(progress.done)}
+            unit={texts.ofTotal(progress)}
+          />
         )}
-        {progress?.phase && <Figure name={texts.training.phase} value={progress.phase} />}
+        {progress?.loss != null && (
+          <Figure
+            name={texts.training.loss}
+            value={lossText(progress.loss)}
+            unit={progress.phase ?? ''}
+          />
+        )}
+        {progress?.loss == null && progress?.phase && (
+          <Figure name={texts.training.phase} value={progress.phase} />
+        )}
       </dl>
     </section>
   );

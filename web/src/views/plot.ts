@@ -9,11 +9,16 @@ import * as texts from '../texts.ts';
 import { markOf } from './icons.tsx';
 
 const kGiB = 1024 ** 3;
-const kHeight = 176;
-const kBusyHeight = 56;
+const kHeight = 158;
+const kBusyHeight = 74;
 const kAxisLeft = 34;
-const kAxisBelow = 40;
+/** Of the signs of events, and of the times. */
+const kSignsBelow = 22;
+const kTimesBelow = 26;
+const kTimesGap = 6;
 const kSync = 'berth';
+const kLetters = 11;
+const kEnd = 56;
 
 /** What is painted. The plot reads it at each draw. */
 export type Drawn = {
@@ -40,7 +45,7 @@ export function makePlot(
 ): Plot {
   const width = Math.max(200, into.clientWidth);
   const memory = new uPlot(memoryOptions(width, drawn, onCursor), dataOf(drawn()), into);
-  const busy = new uPlot(busyOptions(width), busyOf(drawn()), into);
+  const busy = new uPlot(busyOptions(width, drawn), busyOf(drawn()), into);
   const resize = new ResizeObserver(() => {
     const now = into.clientWidth;
     if (now < 50 || now === memory.width) return;
@@ -83,9 +88,11 @@ function busyOf({ series }: Drawn): uPlot.AlignedData {
   return [timesOf(series), [...series.busy]];
 }
 
-function colour(name: string): string {
+/** What the style sheets say of the page. */
+function style(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
+const colour = style;
 
 function memoryOptions(
   width: number,
@@ -107,21 +114,16 @@ function memoryOptions(
     scales: { x: { time: true }, y: { range: () => [0, roundAbove(drawn().capacity / kGiB)] } },
     axes: [
       {
-        size: kAxisBelow,
-        gap: 22,
-        stroke: () => colour('t3'),
+        size: kSignsBelow,
         grid: { show: false },
         ticks: { show: false },
-        font: kFont,
-        incrs: kIncrements,
-        space: 56,
-        values: (plot, splits) => timeLabels(plot, splits),
+        values: (_, splits) => splits.map(() => ''),
       },
       {
         size: kAxisLeft,
         gap: 6,
         stroke: () => colour('t3'),
-        font: kFont,
+        font: fontOf(kLetters),
         splits: () => quarters(roundAbove(drawn().capacity / kGiB)),
         grid: { stroke: () => colour('line'), width: 1 },
         ticks: { show: false },
@@ -152,9 +154,13 @@ const kIncrements = [1, 2, 5, 10, 20, 30, 60, 120, 240, 360, 1440, 2880, 7200].m
   (n) => n * kMinute,
 );
 
-const kFont = '11px system-ui, -apple-system, "Segoe UI", Inter, Roboto, "Noto Sans", sans-serif';
+/** What letters in a canvas look like: those of the page. */
+function fontOf(size: number): string {
+  return `${size}px ${style('font')}`;
+}
 
-function busyOptions(width: number): uPlot.Options {
+// The times of both charts stand below this one.
+function busyOptions(width: number, drawn: () => Drawn): uPlot.Options {
   return {
     width,
     height: kBusyHeight,
@@ -165,15 +171,25 @@ function busyOptions(width: number): uPlot.Options {
       sync: { key: kSync, setSeries: false },
       drag: { x: true, y: false },
     },
-    padding: [8, 8, 8, 0],
+    padding: [8, 8, 0, 0],
     scales: { x: { time: true }, y: { range: () => [0, 100] } },
     axes: [
-      { show: false },
+      {
+        size: kTimesBelow,
+        gap: kTimesGap,
+        stroke: () => colour('t3'),
+        grid: { show: false },
+        ticks: { show: false },
+        font: fontOf(kLetters),
+        incrs: kIncrements,
+        space: 56,
+        values: (plot, splits) => timeLabels(plot, splits),
+      },
       {
         size: kAxisLeft,
         gap: 6,
         stroke: () => colour('t3'),
-        font: kFont,
+        font: fontOf(kLetters),
         splits: () => [0, 100],
         grid: { stroke: () => colour('line'), width: 1 },
         ticks: { show: false },
@@ -188,7 +204,14 @@ function busyOptions(width: number): uPlot.Options {
         points: { show: false },
       },
     ],
-    hooks: { draw: [paintBusyLabel] },
+    hooks: {
+      draw: [
+        (plot) => {
+          paintBusyLabel(plot, drawn());
+          paintEnd(plot, drawn());
+        },
+      ],
+    },
   };
 }
 
@@ -207,9 +230,9 @@ function quarters(top: number): number[] {
 function timeLabels(plot: uPlot, splits: number[]): string[] {
   const { min = 0, max = 0 } = plot.scales.x ?? {};
   const last = max * 1000;
-  return splits.map((at, i) => {
-    // The last stands for the right end.
-    if (i === splits.length - 1 && max - at < (max - min) / 12) return '';
+  return splits.map((at) => {
+    // There the end says what it is.
+    if (plot.valToPos(max, 'x') - plot.valToPos(at, 'x') < kEnd) return '';
     return max - min > 30 * kHour
       ? (moment(at * 1000, last).split(',')[0] ?? '')
       : clock(at * 1000);
@@ -373,28 +396,32 @@ function paintText(
   fill: string,
 ): void {
   const { ctx } = plot;
-  ctx.font = kFont.replace('11px', `${11 * uPlot.pxRatio}px`);
+  // uPlot remembers what it set, and sets it no second time.
+  ctx.save();
+  ctx.font = fontOf(kLetters * uPlot.pxRatio);
   ctx.textAlign = align;
   ctx.textBaseline = 'middle';
-  ctx.lineWidth = 4 * uPlot.pxRatio;
-  ctx.strokeStyle = colour('surface');
-  ctx.lineJoin = 'round';
-  ctx.strokeText(text, x, y);
   ctx.fillStyle = fill;
   ctx.fillText(text, x, y);
+  ctx.restore();
 }
 
-function paintBusyLabel(plot: uPlot): void {
+function paintBusyLabel(plot: uPlot, { series }: Drawn): void {
   const { left, top, height } = plot.bbox;
   const ratio = uPlot.pxRatio;
-  paintText(
-    plot,
-    texts.device.busy,
-    left + 6 * ratio,
-    top + height - 9 * ratio,
-    'left',
-    colour('t2'),
-  );
+  const isKnown = series.busy.some((value) => value !== null);
+  const text = isKnown ? texts.device.busy : texts.device.busyUnknown;
+  paintText(plot, text, left + 6 * ratio, top + height - 9 * ratio, 'left', colour('t2'));
+}
+
+/** What time it is at the right end, unless that is zoomed out of sight. */
+function paintEnd(plot: uPlot, { series, model }: Drawn): void {
+  const last = (series.start + (series.count - 1) * series.step) / 1000;
+  if ((plot.scales.x?.max ?? 0) < last) return;
+  const { left, top, width, height } = plot.bbox;
+  const text = model.connection === 'live' ? texts.now : clock(model.time);
+  const y = top + height + (kTimesGap + kLetters / 2) * uPlot.pxRatio;
+  paintText(plot, text, left + width, y, 'right', colour('t1'));
 }
 
 /** Signs under the axis with a dotted line up; those within 8 px become a count. */

@@ -25,6 +25,7 @@ export function useReasons(
   const asked = useRef(0);
   const ids = waiting.slice(0, kReasonsShown).map((lease) => lease.id);
   useEffect(() => {
+    if (ids.length === 0) return;
     let dropped = false;
     const wait = Math.max(0, asked.current + kAskEveryMs - Date.now());
     const timer = setTimeout(() => {
@@ -116,19 +117,21 @@ function Item({ ui, lease, position, why }: ItemProps) {
         {shownOf(why?.remedies ?? []).map((remedy, i) => (
           <Help key={i} ui={ui} lease={lease} remedy={remedy} />
         ))}
-        {verbsFor(lease, ui.model).map((verb) => {
-          const action = actionOf(verb, lease, ui.model, ui.now);
-          return (
-            <button
-              key={verb}
-              class="button quiet"
-              disabled={!ui.connected}
-              onClick={() => ui.act(action)}
-            >
-              {action.harmless ? action.label : `${action.label}…`}
-            </button>
-          );
-        })}
+        <span class="own">
+          {verbsFor(lease, ui.model).map((verb) => {
+            const action = actionOf(verb, lease, ui.model, ui.now);
+            return (
+              <button
+                key={verb}
+                class="button quiet"
+                disabled={!ui.connected}
+                onClick={() => ui.act(action)}
+              >
+                {action.harmless ? action.label : `${action.label}…`}
+              </button>
+            );
+          })}
+        </span>
       </p>
     </li>
   );

@@ -2,6 +2,7 @@
 // What ran, runs and is expected.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { clock } from '../format.ts';
+import { numberOf, sessionOf } from '../overview.ts';
 import { timelineOf, type Row, type Span, type Timeline as Shown } from '../timeline.ts';
 import * as texts from '../texts.ts';
 import { hueClass, type Ui } from './ui.ts';
@@ -9,7 +10,9 @@ import { hueClass, type Ui } from './ui.ts';
 const kRowHeight = 26;
 const kTop = 30;
 const kLabels = 150;
+const kFewLabels = 104;
 const kTick = 30 * 60_000;
+const kLetter = 6.1;
 
 export function Timeline({ ui }: { ui: Ui }) {
   const into = useRef<HTMLDivElement>(null);
@@ -25,7 +28,7 @@ export function Timeline({ ui }: { ui: Ui }) {
   const shown = timelineOf(ui.model, ui.now);
   if (shown.groups.length === 0) return null;
   const rows = placed(shown);
-  const labels = width < 500 ? 92 : kLabels;
+  const labels = width < 500 ? kFewLabels : kLabels;
   const x = (time: number) =>
     labels + ((time - shown.from) / (shown.to - shown.from)) * (width - labels - 4);
   const height = kTop + rows.length * kRowHeight + 6;
@@ -62,7 +65,8 @@ export function Timeline({ ui }: { ui: Ui }) {
                 shown={shown}
                 x={x}
                 top={kTop + i * kRowHeight}
-                width={labels}
+                labels={labels}
+                width={width}
               />
             ),
           )}
@@ -143,18 +147,24 @@ function Now({ at, time, height }: { at: number; time: number; height: number })
   );
 }
 
-type BarProps = { ui: Ui; row: Row; shown: Shown; x: X; top: number; width: number };
+type BarProps = {
+  ui: Ui;
+  row: Row;
+  shown: Shown;
+  x: X;
+  top: number;
+  /** Of the labels, and of all. */
+  labels: number;
+  width: number;
+};
 
-function Bar({ ui, row, shown, x, top, width }: BarProps) {
-  const label =
-    row.label.length * 6.1 > width - 12
-      ? `${row.label.slice(0, Math.floor((width - 18) / 6.1))}…`
-      : row.label;
-  const note = noteOf(row);
+function Bar({ ui, row, shown, x, top, labels, width }: BarProps) {
+  const label = labelIn(labels, row);
   const end = row.spans[row.spans.length - 1];
   const from = end
     ? x(Math.min(shown.to, Math.max(shown.now, end.to ?? end.from))) + 8
     : x(shown.now) + 8;
+  const note = noteOf(row);
   return (
     <g class={hueClass(ui.model, row.lease.id)} onClick={() => ui.open(row.lease.id)}>
       <text class="label" x="0" y={top + 16}>
@@ -163,13 +173,21 @@ function Bar({ ui, row, shown, x, top, width }: BarProps) {
       {row.spans.map((span, i) => (
         <Part key={i} span={span} shown={shown} x={x} top={top + 4} />
       ))}
-      {note && (
+      {from + note.length * kLetter < width && (
         <text class="note-text" x={from} y={top + 16}>
           {note}
         </text>
       )}
     </g>
   );
+}
+
+// Where there is little room, whose it is is left out.
+function labelIn(width: number, row: Row): string {
+  const fits = Math.floor((width - 12) / kLetter);
+  if (row.label.length <= fits) return row.label;
+  const short = `${numberOf(row.lease)} ${row.lease.name ?? sessionOf(row.lease)}`;
+  return short.length <= fits ? short : `${short.slice(0, fits - 1)}…`;
 }
 
 function noteOf(row: Row): string {

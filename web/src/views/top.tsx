@@ -81,10 +81,14 @@ export function Banner({ ui, retryAt, onTry }: BannerProps) {
     return () => clearInterval(timer);
   }, [model.connection]);
   if (model.connection !== 'lost') return null;
+  const nextTry = Math.max(0, retryAt - Date.now());
+  const [what, more] = texts.lostText(model.connectionSince, model.time, nextTry);
   return (
     <div class="banner" role="alert">
       <Icon name="critical" />
-      <p>{texts.lostText(model.connectionSince, model.time, Math.max(0, retryAt - Date.now()))}</p>
+      <p>
+        <b>{what}</b> {more}
+      </p>
       <button class="button" onClick={onTry}>
         {texts.tryNow}
       </button>

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Lease, ProgressPoint } from '../wire.ts';
 import { askProgress } from '../api.ts';
-import { clock, dash, size } from '../format.ts';
+import { clock, dash } from '../format.ts';
 import { numberOf, sessionOf } from '../overview.ts';
 import * as texts from '../texts.ts';
 import { courseOf, lossText, trainingsOf, type Course } from '../training.ts';
@@ -36,9 +36,6 @@ export function Trainings({ ui }: { ui: Ui }) {
               <th scope="col" class="number">
                 {texts.training.loss}
               </th>
-              <th scope="col" class="number">
-                {texts.training.memory}
-              </th>
             </tr>
           </thead>
           <tbody>
@@ -57,23 +54,24 @@ function Row({ ui, lease }: { ui: Ui; lease: Lease }) {
   return (
     <tr class={hueClass(ui.model, lease.id)}>
       <td>
-        <i class="swatch" />{' '}
-        <a
-          href={`#${lease.id}`}
-          onClick={(event) => {
-            event.preventDefault();
-            ui.open(lease.id);
-          }}
-        >
-          {numberOf(lease)} {sessionOf(lease)}
-        </a>
+        <span class="with-swatch">
+          <i class="swatch tall" />
+          <a
+            href={`#${lease.id}`}
+            onClick={(event) => {
+              event.preventDefault();
+              ui.open(lease.id);
+            }}
+          >
+            {numberOf(lease)} {sessionOf(lease)}
+          </a>
+        </span>
       </td>
       <td>{progress?.phase ?? dash}</td>
       <td class="number">{progress ? texts.stepOf(progress) : dash}</td>
       <td class="number">
         <b>{progress?.loss == null ? dash : lossText(progress.loss)}</b>
       </td>
-      <td class="number second">{size(lease.vram_used_bytes)}</td>
     </tr>
   );
 }

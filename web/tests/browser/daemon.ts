@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { BrowserContextOptions } from 'playwright-core';
 import type { LiveChange } from '../../src/wire.ts';
-import { snapshot, state, type State } from '../made.ts';
+import { snapshot, state, why, type State } from '../made.ts';
 
 const kPage = new URL('../../../build/web/page/', import.meta.url);
 const kCookie = 'berth=of-the-browser';
@@ -31,13 +31,15 @@ export class FakeDaemon {
   state: State = state();
   /** What was posted. */
   readonly sent: Sent[] = [];
-  /** By path, without the query: what is answered. A function is asked each time. */
+  /** By path, without the query: what is answered. A function is asked each time, with the query. */
   readonly answers = new Map<string, unknown>();
   streamsOpened = 0;
   expired = false;
   /** What opens a session. */
   code = 'K7QD-41MX';
   down = false;
+  /** Stands at the end of the page's style sheet. */
+  style = '';
   private readonly streams = new Set<ServerResponse>();
   private readonly server: Server;
 
@@ -122,7 +124,8 @@ export class FakeDaemon {
       response.destroy();
       return;
     }
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const path = url.pathname;
     const file = kFiles[path];
     if (path === '/open') {
       await this.open(request, response);
@@ -134,7 +137,7 @@ export class FakeDaemon {
     } else if (path === '/v1/live') {
       this.stream(request, response);
     } else {
-      await this.answer(path, request, response);
+      await this.answer(url, request, response);
     }
   }
 
@@ -148,7 +151,8 @@ export class FakeDaemon {
       return;
     }
     response.writeHead(200, { ...kHeaders, 'Content-Type': type });
-    response.end(readFileSync(new URL(name, kPage)));
+    const text = readFileSync(new URL(name, kPage));
+    response.end(name.endsWith('.css') ? `${text}${this.style}` : text);
   }
 
   private signIn(response: ServerResponse, message: string): void {
@@ -189,7 +193,7 @@ export class FakeDaemon {
   }
 
   private async answer(
-    path: string,
+    { pathname: path, searchParams }: URL,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
@@ -198,7 +202,7 @@ export class FakeDaemon {
       this.sent.push({ method: 'POST', path, body: JSON.parse(body) });
     }
     const known = this.answers.get(path) ?? standard(path);
-    const value = typeof known === 'function' ? known() : known;
+    const value = typeof known === 'function' ? known(searchParams) : known;
     const failed = typeof value === 'object' && value !== null && 'error' in value;
     response.writeHead(failed ? 409 : 200, { ...kHeaders, 'Content-Type': 'application/json' });
     response.end(JSON.stringify(value));
@@ -207,6 +211,7 @@ export class FakeDaemon {
 
 function standard(path: string): unknown {
   if (path.endsWith('/progress')) return { items: [] };
+  if (path.endsWith('/why')) return why(Number(path.split('/')[3]));
   return path.startsWith('/v1/history') ? { items: [], step_ms: 1000 } : {};
 }
 

@@ -19,6 +19,11 @@ test('the page answers what is free, who holds and who waits', () =>
     assert.equal(await page.title(), 'Berth — 19.4 GiB free, 2 wait');
   }));
 
+test('why a request waits is asked at once', () =>
+  visit(busy(), {}, ({ page }) =>
+    page.locator('.queue .reason').first().waitFor({ timeout: 2000 }),
+  ));
+
 test('a lease is granted, and its row appears without a reload', () =>
   visit(state(), {}, async ({ page, daemon }) => {
     assert.equal(await page.locator('.empty h2').textContent(), 'Nobody holds GPU memory');
