@@ -12,7 +12,7 @@ declare -A packages=(
           python3-jsonschema sqlite3 systemd universal-ctags zsh"
   [systemd]="debootstrap jq procps"
   [npm]="npm"
-  [browser]="chromium"
+  [browser]="chromium fonts-dejavu-core"
   [look]="python3-pyte"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"

@@ -186,11 +186,13 @@ export function reasonsOf(daemon: FakeDaemon): void {
 
 let browser: Browser | null = null;
 
-/** Starts the browser before the tests of a file, and ends it after them. */
-export function withBrowser(): void {
+/** Starts the browser before the tests of a file, and ends it after them. `environment`: what it has
+ *  beside that of the tests. */
+export function withBrowser(environment: Record<string, string> = {}): void {
   before(async () => {
     browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      env: { ...process.env, ...environment },
       args: ['--no-sandbox', '--js-flags=--expose-gc'],
     });
   });
@@ -199,11 +201,13 @@ export function withBrowser(): void {
 
 export type Opened = { daemon: FakeDaemon; page: Page; errors: string[] };
 
-/** Opens the page of a daemon in that state, hands it to `use`, and finds no error in its console. */
+/** Opens the page of a daemon in that state, hands it to `use`, and finds no error in its console.
+ *  `before`: what is done before the page is loaded. */
 export async function visit(
   state: State,
   options: BrowserContextOptions,
   use: (opened: Opened) => Promise<void>,
+  before: (opened: Opened) => Promise<void> = async () => {},
 ): Promise<void> {
   const daemon = new FakeDaemon();
   daemon.state = state;
@@ -226,6 +230,7 @@ export async function visit(
     }
   });
   try {
+    await before({ daemon, page, errors });
     await page.goto(url);
     // All of the page is there, or the form for a code.
     await page.locator('.side, form').first().waitFor();
