@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon of build/release on a simulated GPU, in a world of its own.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const kBin = new URL('../../../build/release/bin', import.meta.url).pathname;
@@ -10,7 +10,8 @@ export class RealDaemon {
   // Short: the path of a socket has at most 108 characters.
   private readonly world = mkdtempSync('/tmp/bp.');
   private readonly running: ChildProcess[] = [];
-  private readonly environment: NodeJS.ProcessEnv;
+  private readonly jobs: string[] = [];
+  readonly environment: NodeJS.ProcessEnv;
 
   /** `sim`: the machine, as BERTH_SIM has it. */
   constructor(sim = '1x16GiB:RTX-5080') {
@@ -55,6 +56,12 @@ export class RealDaemon {
     this.running.push(spawn('berth', words, { env: this.environment, stdio: 'ignore' }));
   }
 
+  /** A job of that name, until the daemon is stopped. */
+  async submit(name: string, ...words: string[]): Promise<void> {
+    await this.berth('submit', '-n', name, ...words);
+    this.jobs.push(name);
+  }
+
   /** Where the page is, and a code that opens it once. */
   async dashboard(...options: string[]): Promise<{ url: string; code: string }> {
     const said = await this.berth('dashboard', '--no-open', ...options);
@@ -78,8 +85,19 @@ export class RealDaemon {
 
   async stop(): Promise<void> {
     for (const child of this.running) child.kill('SIGTERM');
+    // A job would go on without its daemon, and so would the keeper of jobs.
+    for (const name of this.jobs) await this.berth('cancel', name).catch(() => {});
     await this.berth('daemon', 'stop').catch(() => {});
+    if (this.jobs.length > 0) this.endKeeper();
     rmSync(this.world, { recursive: true, force: true });
+  }
+
+  private endKeeper(): void {
+    const state = `${this.world}/state`;
+    for (const file of readdirSync(state, { recursive: true, encoding: 'utf8' })) {
+      if (!file.endsWith('keeper.lock')) continue;
+      process.kill(Number(readFileSync(`${state}/${file}`, 'utf8')));
+    }
   }
 }
 
