@@ -2,6 +2,7 @@
 // What a device's chart draws: the daemon's history, and live samples behind it. Pure.
 import type { Device, Lease, Past, PastPoint } from './wire.ts';
 import { timeOf } from './format.ts';
+import * as texts from './texts.ts';
 
 /** A range of time that can be chosen, and what one point of it stands for, in ms. */
 export type Range = { name: string; span: number; step: number };
@@ -14,10 +15,13 @@ export const kRanges: readonly Range[] = [
   { name: '30 d', span: 30 * 24 * 60 * kMinute, step: 120 * kMinute },
 ];
 
+/** As many leases that are over have a line of their own, the largest; all others share one. */
+export const kLinesMax = 40;
+
 /** A line of the chart: bytes by step, null where it is not known. */
 export type Line = {
   /** Of the lease; null: what processes without a lease use. */
-  lease: number | null;
+  lease: number | 'others' | null;
   name: string;
   values: (number | null)[];
 };
@@ -28,7 +32,7 @@ export type Series = {
   start: number;
   step: number;
   count: number;
-  /** Unmanaged use lowest, then leases in the order of their first point. */
+  /** Unmanaged use lowest, then the others, then leases in the order of their first point. */
   lines: Line[];
   /** Granted to leases. */
   granted: (number | null)[];
@@ -52,27 +56,80 @@ export function emptySeries(range: Range, now: number): Series {
   };
 }
 
-/** The series with what the daemon remembers of the device. */
+/** The series with what the daemon remembers of the device. `here`: leases that are on it now. */
 export function withHistory(
   series: Series,
   uuid: string,
   past: Past,
   nameOf: (lease: number, name: string | null) => string,
+  here: ReadonlySet<number>,
 ): Series {
+  // One answer is of the device, and another of its leases.
   const filled = {
     ...series,
-    lines: [] as Line[],
+    lines: series.lines.map((line) => ({ ...line, values: [...line.values] })),
     granted: [...series.granted],
     busy: [...series.busy],
   };
+  const leases = new Map<number, PastPoint[]>();
   for (const point of past.items) {
     if (point.uuid !== uuid) continue;
-    const values = valuesFor(filled, point, nameOf);
+    if (point.of === 'lease' && point.figure === 'used' && point.lease !== null) {
+      const points = leases.get(point.lease);
+      if (points) points.push(point);
+      else leases.set(point.lease, [point]);
+      continue;
+    }
+    const values = valuesFor(filled, point);
     if (values) fill(filled, values, point, past.step_ms);
   }
-  filled.lines.sort((a, b) => firstKnown(a) - firstKnown(b) || (a.lease ?? 0) - (b.lease ?? 0));
-  filled.lines.sort((a, b) => Number(a.lease !== null) - Number(b.lease !== null));
-  return filled;
+  filled.lines = filled.lines.filter((line) => !isOneOf(leases, line));
+  for (const [id, points] of leases) {
+    const line = {
+      lease: id,
+      name: nameOf(id, points[0]?.name ?? null),
+      values: unknown(series.count),
+    };
+    for (const point of points) fill(filled, line.values, point, past.step_ms);
+    filled.lines.push(line);
+    // Not all at once: there may be thousands.
+    if (filled.lines.length > 4 * kLinesMax) filled.lines = folded(filled.lines, here);
+  }
+  const lines = folded(filled.lines, here);
+  lines.sort(
+    (a, b) =>
+      Number(isOfALease(a)) - Number(isOfALease(b)) ||
+      firstKnown(a) - firstKnown(b) ||
+      Number(a.lease) - Number(b.lease),
+  );
+  const isUnmanaged = (line: Line) => line.lease === null;
+  lines.sort((a, b) => Number(isUnmanaged(b)) - Number(isUnmanaged(a)));
+  return { ...filled, lines };
+}
+
+const isOneOf = (leases: ReadonlyMap<number, unknown>, line: Line) =>
+  typeof line.lease === 'number' && leases.has(line.lease);
+const isOfALease = (line: Line) => typeof line.lease === 'number';
+
+/** With the smallest lines in that of the others, where there are too many of leases not in
+ *  `here`. The sum stays. */
+function folded(lines: Line[], here: ReadonlySet<number>): Line[] {
+  const over = lines.filter((line) => typeof line.lease === 'number' && !here.has(line.lease));
+  if (over.length <= kLinesMax) return lines;
+  const most = new Map(over.map((line) => [line, Math.max(...line.values.map((one) => one ?? 0))]));
+  over.sort((a, b) => (most.get(b) ?? 0) - (most.get(a) ?? 0));
+  const small = new Set(over.slice(kLinesMax));
+  const before = lines.find((line) => line.lease === 'others');
+  const count = over[0]?.values.length ?? 0;
+  const others: Line = { lease: 'others', name: texts.device.others, values: unknown(count) };
+  for (const line of before ? [before, ...small] : small) {
+    line.values.forEach((value, i) => {
+      if (value !== null) others.values[i] = (others.values[i] ?? 0) + value;
+    });
+  }
+  const kept = lines.filter((line) => line.lease !== 'others' && !small.has(line));
+  const unmanaged = kept[0]?.lease === null ? 1 : 0;
+  return [...kept.slice(0, unmanaged), others, ...kept.slice(unmanaged)];
 }
 
 /** The series with the figures of now in its last step, moved on where steps are over. What is
@@ -100,7 +157,7 @@ export function withSample(
     if (!lease || !part || lease.state === 'suspended') continue;
     put(lineOf(moved, id, nameOf(lease)).values, part.vram_used_bytes);
   }
-  return { ...moved, sampled: true };
+  return { ...moved, lines: folded(moved.lines, new Set(device.leases)), sampled: true };
 }
 
 export function timesOf(series: Series): number[] {
@@ -154,19 +211,12 @@ function firstKnown(line: Line): number {
   return first < 0 ? line.values.length : first;
 }
 
-function valuesFor(
-  series: Series,
-  point: PastPoint,
-  nameOf: (lease: number, name: string | null) => string,
-): (number | null)[] | null {
+function valuesFor(series: Series, point: PastPoint): (number | null)[] | null {
   if (point.of === 'device' && point.figure === 'granted') return series.granted;
   if (point.of === 'device' && point.figure === 'unmanaged') {
     return lineOf(series, null, '').values;
   }
   if (point.of === 'device' && point.figure === 'utilization') return series.busy;
-  if (point.of === 'lease' && point.figure === 'used' && point.lease !== null) {
-    return lineOf(series, point.lease, nameOf(point.lease, point.name)).values;
-  }
   return null;
 }
 

@@ -123,6 +123,7 @@ export const device = {
   granted: 'granted + held back',
   busy: 'busy, %',
   busyUnknown: 'busy: not known',
+  others: 'others',
   noData: 'no data',
   asleep: 'asleep',
   simulated: 'simulated',
@@ -435,6 +436,10 @@ export const events = {
 
 export function shownOf(shown: number, all: number): string {
   return shown < all ? `${shown} of ${all}` : String(all);
+}
+
+export function lastOf(shown: number, all: number): string {
+  return `The last ${shown} of ${all}. Search to find others.`;
 }
 
 export const ended = {

@@ -45,7 +45,13 @@ function past(items: PastPoint[], step = 1000): Past {
 }
 
 function filled(items: PastPoint[], step = 1000): series.Series {
-  return series.withHistory(series.emptySeries(kRange, kNow), 'GPU-0', past(items, step), name);
+  return series.withHistory(
+    series.emptySeries(kRange, kNow),
+    'GPU-0',
+    past(items, step),
+    name,
+    new Set(),
+  );
 }
 
 const values = (line: series.Line | undefined) =>
@@ -71,6 +77,86 @@ test('a long step of the daemon fills all steps it stands for', () => {
 test('of several points in one step the most counts', () => {
   const known = filled([point(2, 2), point(2, 5), point(2, 1)]);
   assert.equal(values(known.lines[0])?.[7], 5);
+});
+
+test('an answer about leases leaves what the one about the device said', () => {
+  const unmanaged = point(5, 2, { of: 'device', lease: null, figure: 'unmanaged' });
+  const both = [past([unmanaged]), past([point(3, 1)])];
+  const put = (answers: Past[]) =>
+    answers.reduce(
+      (known, one) => series.withHistory(known, 'GPU-0', one, name, new Set()),
+      series.emptySeries(kRange, kNow),
+    );
+  assert.deepEqual(
+    put(both).lines.map((line) => line.lease),
+    [null, 1],
+  );
+  assert.deepEqual(values(put(both).lines[0]), [
+    null,
+    null,
+    null,
+    null,
+    2,
+    null,
+    null,
+    null,
+    null,
+    null,
+  ]);
+  assert.deepEqual(put(both), put(both.reverse()));
+});
+
+function manyLeases(count: number): PastPoint[] {
+  return Array.from({ length: count }, (_, i) => [
+    point(1 + (i % 9), 1 + (i % 97), { lease: i + 1 }),
+    point(1 + (i % 7), 1, { lease: i + 1 }),
+  ]).flat();
+}
+
+test('of thousands of leases the largest have lines of their own, and the sum stays', () => {
+  const points = manyLeases(5000);
+  const here = new Set([1]);
+  const known = series.withHistory(
+    series.emptySeries(kRange, kNow),
+    'GPU-0',
+    past(points),
+    name,
+    here,
+  );
+  assert.equal(known.lines.length, series.kLinesMax + 2);
+  assert.equal(known.lines[0]?.lease, 'others');
+  assert.ok(known.lines.some((line) => line.lease === 1));
+  const sums = new Array(10).fill(0);
+  const seen = new Map<string, number>();
+  for (const one of points) {
+    const step = 9 - (kNow - Date.parse(one.time)) / 1000;
+    const key = `${one.lease} ${step}`;
+    const more = Math.max(0, (one.vram_max_bytes ?? 0) - (seen.get(key) ?? 0));
+    seen.set(key, (seen.get(key) ?? 0) + more);
+    sums[step] += more;
+  }
+  for (let step = 0; step < 9; ++step) assert.equal(series.usedAt(known, step), sums[step]);
+  const smallest = Math.min(
+    ...known.lines
+      .slice(1)
+      .map((line) =>
+        line.lease === 1 ? 97 : Math.max(...line.values.map((one) => (one ?? 0) / kGiB)),
+      ),
+  );
+  assert.equal(smallest, 97, 'the largest of all are shown');
+});
+
+test('lines of leases that end while the page is open stay few, too', () => {
+  let known = series.emptySeries({ name: 'test', span: 3_600_000, step: 10_000 }, kNow);
+  for (let i = 0; i < 300; ++i) {
+    const running = lease(i + 1, { devices: [part(0, 1, 1)] });
+    const leases = new Map([[running.id, running]]);
+    const now = kNow + i * 10_000;
+    known = series.withSample(known, device(0, { leases: [running.id] }), leases, now, () => 'job');
+    assert.ok(known.lines.length <= series.kLinesMax + 3);
+  }
+  assert.equal(series.usedAt(known, known.count - 1), kGiB);
+  assert.equal(series.usedAt(known, known.count - 200), kGiB);
 });
 
 test('unmanaged use lies lowest, then leases by when they began', () => {

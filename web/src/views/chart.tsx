@@ -38,10 +38,16 @@ export function Chart({ ui, device, range }: Props) {
     const known = ui.past && ui.past.range === range ? ui.past.answers : [];
     const series = known.reduce(
       (filled, past) =>
-        withHistory(filled, device.uuid, past, (id, name) => {
-          const lease = ui.model.leases.get(id) ?? ui.model.ended.find((one) => one.id === id);
-          return lease ? nameOf(lease) : `${id} ${name ?? ''}`.trim();
-        }),
+        withHistory(
+          filled,
+          device.uuid,
+          past,
+          (id, name) => {
+            const lease = ui.model.leases.get(id) ?? ui.model.ended.find((one) => one.id === id);
+            return lease ? nameOf(lease) : `${id} ${name ?? ''}`.trim();
+          },
+          new Set(device.leases),
+        ),
       empty,
     );
     shown.current = { past: ui.past, series };

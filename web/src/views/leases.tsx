@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of leases that do not wait, by where they are; and of those that have ended.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Lease, PastSession } from '../wire.ts';
 import { actionOf, verbsFor, type Verb } from '../actions.ts';
 import { askSessions } from '../api.ts';
 import { dash, duration, gib, timeOf } from '../format.ts';
 import * as overview from '../overview.ts';
 import * as texts from '../texts.ts';
+import { useAnswers } from './asking.ts';
 import { Icon, SignMark, type IconName } from './icons.tsx';
 import { SessionsTable } from './sessions.tsx';
 import { hueClass, type Ui } from './ui.ts';
@@ -231,18 +232,19 @@ function RowActions({ ui, lease }: { ui: Ui; lease: Lease }) {
 }
 
 const kDay = 24 * 3_600_000;
+/** No more often than this, however many end. */
+const kAskEveryMs = 5000;
 
 /** The leases that ended within a day; asked for again when one ends. */
 export function Ended({ ui, search }: { ui: Ui; search: string }) {
   const [sessions, setSessions] = useState<readonly PastSession[]>([]);
-  useEffect(() => {
-    let dropped = false;
-    void askSessions(ui.model.time - kDay).then((answer) => {
-      if (!dropped && answer.ok) setSessions(answer.value.items);
-    });
-    return () => {
-      dropped = true;
-    };
-  }, [ui.model.ended[0]?.id]);
+  useAnswers(
+    ui.model.ended[0]?.id,
+    kAskEveryMs,
+    () => askSessions(ui.model.time - kDay),
+    (answer) => {
+      if (answer.ok) setSessions(answer.value.items);
+    },
+  );
   return <SessionsTable sessions={sessions} search={search} now={ui.now} />;
 }

@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import type { Model } from '../live.ts';
 import { clock, moment } from '../format.ts';
 import { kHues } from '../hues.ts';
-import { gapsOf, stacked, timesOf, type Series } from '../series.ts';
+import { gapsOf, stacked, timesOf, type Line, type Series } from '../series.ts';
 import * as texts from '../texts.ts';
 import { markOf } from './icons.tsx';
 
@@ -266,8 +266,9 @@ function paintStack(plot: uPlot, { series, model, capacity }: Drawn): void {
   ctx.restore();
 }
 
-function hueOf(model: Model, lease: number | null): string {
+function hueOf(model: Model, lease: Line['lease']): string {
   if (lease === null) return colour('external');
+  if (lease === 'others') return colour('external-2');
   const hue = model.hues.get(lease);
   return hue === undefined ? colour('external-2') : colour(`hue-${hue % kHues}`);
 }

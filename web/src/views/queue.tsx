@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits, why, and what would help: buttons that do it.
-import { useEffect, useRef } from 'preact/hooks';
 import type { Lease, Remedy, Why } from '../wire.ts';
 import { actionOf, actionOfRemedy, verbsFor } from '../actions.ts';
 import { askWhy } from '../api.ts';
 import { clock, timeOf } from '../format.ts';
 import { mayChange, numberOf, sessionOf } from '../overview.ts';
 import * as texts from '../texts.ts';
+import { useAnswers } from './asking.ts';
 import type { Ui } from './ui.ts';
 
 /** Of so many the reason is asked; the rest are counted. */
@@ -22,24 +22,13 @@ export function useReasons(
   key: string,
   onAnswer: (reasons: readonly Why[]) => void,
 ): void {
-  const asked = useRef(0);
   const ids = waiting.slice(0, kReasonsShown).map((lease) => lease.id);
-  useEffect(() => {
-    if (ids.length === 0) return;
-    let dropped = false;
-    const wait = Math.max(0, asked.current + kAskEveryMs - Date.now());
-    const timer = setTimeout(() => {
-      asked.current = Date.now();
-      void Promise.all(ids.map(askWhy)).then((answers) => {
-        if (dropped) return;
-        onAnswer(answers.flatMap((answer) => (answer.ok ? [answer.value] : [])));
-      });
-    }, wait);
-    return () => {
-      dropped = true;
-      clearTimeout(timer);
-    };
-  }, [key]);
+  useAnswers(
+    key,
+    kAskEveryMs,
+    ids.length === 0 ? null : () => Promise.all(ids.map(askWhy)),
+    (answers) => onAnswer(answers.flatMap((answer) => (answer.ok ? [answer.value] : []))),
+  );
 }
 
 /** Why it waits and what would help, of a request in its details. */

@@ -5,18 +5,24 @@ import { duration, gib, moment, timeOf } from '../format.ts';
 import { sessionOf } from '../overview.ts';
 import * as texts from '../texts.ts';
 
+const kRowsShown = 200;
+
 type Props = { sessions: readonly PastSession[]; search: string; now: number };
 
 /** The last first. `search`: a part of the number, the user or the name; empty: all. */
 export function SessionsTable({ sessions, search, now }: Props) {
   const text = search.trim().toLowerCase();
-  const shown = sessions
+  const found = sessions
     .filter((one) => one.ended !== null)
     .filter((one) => `${one.id} ${sessionOf(one)}`.toLowerCase().includes(text))
     .sort((a, b) => (b.ended ?? '').localeCompare(a.ended ?? ''));
-  if (shown.length === 0) return <p class="nothing">{texts.ended.none}</p>;
+  if (found.length === 0) return <p class="nothing">{texts.ended.none}</p>;
+  const shown = found.slice(0, kRowsShown);
   return (
     <div class="scroll">
+      {shown.length < found.length && (
+        <p class="nothing">{texts.lastOf(shown.length, found.length)}</p>
+      )}
       <table>
         <thead>
           <tr>

@@ -202,7 +202,7 @@ export class FakeDaemon {
       this.sent.push({ method: 'POST', path, body: JSON.parse(body) });
     }
     const known = this.answers.get(path) ?? standard(path);
-    const value = typeof known === 'function' ? known(searchParams) : known;
+    const value = typeof known === 'function' ? await known(searchParams) : known;
     const failed = typeof value === 'object' && value !== null && 'error' in value;
     response.writeHead(failed ? 409 : 200, { ...kHeaders, 'Content-Type': 'application/json' });
     response.end(JSON.stringify(value));

@@ -249,6 +249,40 @@ test('what ended is listed, with how', () =>
     assert.match((await row.textContent()) ?? '', /failed.*5\.0 \/ 6\.0.*4 min.*13:40/);
   }));
 
+test('leases that end one after another are listed, and asked for seldom', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    let asked = 0;
+    const items = Array.from({ length: 1000 }, (_, i) => ({
+      id: 1000 + i,
+      name: 'old',
+      user: 'ana',
+      user_id: 1000,
+      ended: new Date(Date.UTC(2026, 2, 1) + i * 1000).toISOString(),
+      result: 'ok',
+      held_ms: 1000,
+      vram_peak_bytes: kGiB,
+      vram_granted_bytes: kGiB,
+    }));
+    daemon.answers.set('/v1/history/sessions', async () => {
+      ++asked;
+      await new Promise((done) => setTimeout(done, 250));
+      return { items };
+    });
+    await page.getByRole('button', { name: 'Ended' }).click();
+    for (let i = 0; i < 20; ++i) {
+      const running = lease(2000 + i, { devices: [part(0, 1, 1)] });
+      daemon.change({ leases: [running] });
+      daemon.change({ leases: [{ ...running, state: 'ended' }] });
+      await page.waitForTimeout(100);
+    }
+    const rows = page.locator('.leases tbody tr');
+    await rows.first().waitFor();
+    assert.equal(await rows.count(), 200);
+    assert.match((await rows.first().textContent()) ?? '', /^1999ana\/old/);
+    await page.getByText('The last 200 of 1000. Search to find others.').waitFor();
+    assert.ok(asked <= 2, `asked ${asked} times`);
+  }));
+
 test('the details of a request say why it waits, by a key too', () =>
   visit(busy(), {}, async ({ page }) => {
     await page.locator('.queue .reason').first().waitFor();
