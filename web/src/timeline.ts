@@ -36,13 +36,15 @@ export function timelineOf(model: Model, now: number): Timeline {
   const to = now + kAfter;
   const running = [...model.leases.values()].filter((lease) => lease.state !== 'waiting');
   const ended = model.ended.filter((lease) => (timeOf(lease.ended) ?? 0) > from && lease.started);
-  const rows = [
-    ...[...ended, ...running].map((lease) => rowOf(lease, now, null)).sort(byDeviceAndStart),
-    ...requestsOf(model).map((lease) =>
-      rowOf(lease, now, timeOf(model.reasons.get(lease.id)?.expected_start)),
-    ),
-  ];
-  return { from, to, now, groups: groupsOf(rows.slice(0, kRowsShown)) };
+  const waiting = requestsOf(model).map((lease) =>
+    rowOf(lease, now, timeOf(model.reasons.get(lease.id)?.expected_start)),
+  );
+  // What runs comes first, then what waits; where there is room left, what ended last.
+  const live = running.slice(0, kRowsShown);
+  const shownWaiting = waiting.slice(0, kRowsShown - live.length);
+  const past = ended.slice(0, kRowsShown - live.length - shownWaiting.length);
+  const rows = [...past, ...live].map((lease) => rowOf(lease, now, null)).sort(byDeviceAndStart);
+  return { from, to, now, groups: groupsOf([...rows, ...shownWaiting]) };
 }
 
 function deviceOf(lease: Lease): number | null {

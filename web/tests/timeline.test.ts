@@ -82,3 +82,20 @@ test('devices in their order, on each by when it began, and those that wait last
     ],
   );
 });
+
+test('many that have ended leave room for what runs and what waits', () => {
+  const gone = Array.from({ length: 50 }, (_, i) =>
+    lease(100 + i, {
+      state: 'ended',
+      devices: [part(0, 1, 1)],
+      started: at(-60 + i / 10),
+      ended: at(-1 - i / 10),
+    }),
+  );
+  const runs = lease(1, { devices: [part(0, 4, 1)], started: at(-5) });
+  const known = { ...model({ leases: [runs, waiting(2)], queue: [2] }), ended: gone };
+  const numbers = timelineOf(known, kNow).rows.map((row) => row.lease.id);
+  assert.equal(numbers.length, 30);
+  assert.ok(numbers.includes(1) && numbers.includes(2));
+  assert.ok(numbers.includes(100) && !numbers.includes(149), 'the last that ended are shown');
+});

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of the past: who held how much, which leases ended and how, who did what.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { AuditEntry, PastSession } from '../wire.ts';
 import { askEvents, askSessions } from '../api.ts';
 import { dash, duration, moment } from '../format.ts';
 import { sessionOf } from '../overview.ts';
 import * as texts from '../texts.ts';
 import { usageOf, usedShare } from '../usage.ts';
+import { useAnswers } from './asking.ts';
 import { EventMark } from './icons.tsx';
 import { SessionsTable } from './sessions.tsx';
 import type { Ui } from './ui.ts';
@@ -18,6 +19,8 @@ const kPeriods = [
   ['30 d', 30 * 24 * kHour],
 ] as const;
 const kEventsShown = 200;
+/** No more often than this, however many leases end. */
+const kAskEveryMs = 5000;
 
 type Known = { sessions: readonly PastSession[]; events: readonly AuditEntry[] };
 
@@ -26,19 +29,18 @@ export function HistoryPage({ ui }: { ui: Ui }) {
   const [search, setSearch] = useState('');
   const [known, setKnown] = useState<Known | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
-  useEffect(() => {
-    let dropped = false;
-    const since = ui.model.time - period;
-    void Promise.all([askSessions(since), askEvents(since)]).then(([sessions, events]) => {
-      if (dropped) return;
+  const since = ui.model.time - period;
+  useAnswers(
+    ui.model.ended[0]?.id,
+    kAskEveryMs,
+    () => Promise.all([askSessions(since), askEvents(since)]),
+    ([sessions, events]) => {
       if (!sessions.ok) setFailure(sessions.message);
       else if (!events.ok) setFailure(events.message);
       else setKnown({ sessions: sessions.value.items, events: events.value.items });
-    });
-    return () => {
-      dropped = true;
-    };
-  }, [period, ui.model.ended[0]?.id]);
+    },
+    period,
+  );
   return (
     <>
       <div class="hero whole">

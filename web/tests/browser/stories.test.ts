@@ -348,6 +348,31 @@ test('the past: who held how much, what ended, who did what', () =>
     await page.locator('.leases').waitFor();
   }));
 
+test('the past is shown while leases end one after another, and another period at once', () =>
+  visit(busy(), {}, async ({ page, daemon }) => {
+    const asked: string[] = [];
+    daemon.answers.set('/v1/history/sessions', async (query: URLSearchParams) => {
+      asked.push(query.get('since') ?? '');
+      await new Promise((done) => setTimeout(done, 250));
+      return { items: [] };
+    });
+    await page.locator('nav a[href="#history"]').click();
+    for (let i = 0; i < 20; ++i) {
+      const running = lease(2000 + i, { devices: [part(0, 1, 1)] });
+      daemon.change({ leases: [running] });
+      daemon.change({ leases: [{ ...running, state: 'ended' }] });
+      await page.waitForTimeout(100);
+    }
+    assert.ok(await page.locator('#trail').isVisible());
+    assert.ok(asked.length <= 2, `asked ${asked.length} times`);
+    const before = asked.length;
+    await page.getByRole('button', { name: '30 d' }).click();
+    await page.waitForTimeout(500);
+    assert.equal(asked.length, before + 1);
+    const days = (Date.parse(daemon.state.time) - Date.parse(asked.at(-1) ?? '')) / 86_400_000;
+    assert.equal(Math.round(days), 30);
+  }));
+
 test('alerts say whether they hold and whom they tell, and are tried', () =>
   visit(busy(), {}, async ({ page, daemon }) => {
     daemon.answers.set('/v1/alerts/gpu-high/test', {
