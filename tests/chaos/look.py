@@ -247,9 +247,11 @@ class Looker:
         self.note('daemon descriptors', self.daemon.descriptors(), True)
         if 'page' in self.views:
             told = self.views['page'].ask('measures')
-            self.note('page heap, KiB', int(told['heap'] / 1024), True)
-            self.note('page nodes', int(told['nodes']), True)
-            self.note('page listeners', int(told['listeners']), True)
+            # Without leases it is another page: that of a GPU that is free, with those that ended.
+            if told['leases'] > 0:
+                self.note('page heap, KiB', int(told['heap'] / 1024), True)
+                self.note('page nodes', int(told['nodes']), True)
+                self.note('page listeners', int(told['listeners']), True)
 
     # ---- At the end.
     def finish(self):

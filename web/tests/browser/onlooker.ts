@@ -165,13 +165,14 @@ async function act(opened: Open, name: string): Promise<string | null> {
   return errors[0] ?? null;
 }
 
-async function measures({ session }: Open): Promise<Record<string, number>> {
+async function measures({ page, session }: Open): Promise<Record<string, number>> {
   for (let i = 0; i < 2; ++i) await session.send('HeapProfiler.collectGarbage');
   const { metrics } = await session.send('Performance.getMetrics');
   const value = (name: string) => metrics.find((one) => one.name === name)?.value ?? 0;
   return {
     heap: value('JSHeapUsedSize'),
     nodes: value('Nodes'),
+    leases: await page.locator('.leases tr.row').count(),
     listeners: value('JSEventListeners'),
   };
 }
