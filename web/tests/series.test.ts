@@ -44,14 +44,9 @@ function past(items: PastPoint[], step = 1000): Past {
   };
 }
 
-function filled(items: PastPoint[], step = 1000): series.Series {
-  return series.withHistory(
-    series.emptySeries(kRange, kNow),
-    'GPU-0',
-    past(items, step),
-    name,
-    new Set(),
-  );
+function filled(items: PastPoint[], step = 1000, here = new Set<number>()): series.Series {
+  const empty = series.emptySeries(kRange, kNow);
+  return series.withHistory(empty, 'GPU-0', past(items, step), name, here);
 }
 
 const values = (line: series.Line | undefined) =>
@@ -115,14 +110,7 @@ function manyLeases(count: number): PastPoint[] {
 
 test('of thousands of leases the largest have lines of their own, and the sum stays', () => {
   const points = manyLeases(5000);
-  const here = new Set([1]);
-  const known = series.withHistory(
-    series.emptySeries(kRange, kNow),
-    'GPU-0',
-    past(points),
-    name,
-    here,
-  );
+  const known = filled(points, 1000, new Set([1]));
   assert.equal(known.lines.length, series.kLinesMax + 2);
   assert.equal(known.lines[0]?.lease, 'others');
   assert.ok(known.lines.some((line) => line.lease === 1));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fnv1a.h"
+#include "cli/render/text.h"
 #include "os/files.h"
 
 namespace berth::cli {
@@ -15,16 +16,6 @@ namespace {
 
 constexpr unsigned kPrivate = 0600;
 constexpr std::size_t kPathMax = 4'096;
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 }  // namespace
 
@@ -71,8 +62,8 @@ Result<PlanText> read_plan(const std::string& file) {
 }
 
 std::string difference(std::string_view before, std::string_view after) {
-  const std::vector<std::string_view> old_lines = lines_of(before);
-  const std::vector<std::string_view> new_lines = lines_of(after);
+  const std::vector<std::string> old_lines = lines_of(before);
+  const std::vector<std::string> new_lines = lines_of(after);
   const std::size_t least = std::min(old_lines.size(), new_lines.size());
   std::size_t same = 0;
   while (same < least && old_lines[same] == new_lines[same]) ++same;

@@ -346,24 +346,23 @@ void add_processes(Facts& facts, const LeaseView& lease) {
 
 Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView> devices,
                   Detail detail, const RenderContext& context) {
-  Table table{.columns = columns_for(detail)};
-  for (const LeaseView& lease : leases) table.rows.push_back(row_of(lease, detail, context));
+  std::vector<LeaseLine> lines;
+  for (const LeaseView& lease : leases) lines.emplace_back(&lease);
   for (const DeviceView& device : devices) {
     for (const UnmanagedProcess& unmanaged_process : device.unmanaged_processes) {
-      table.rows.push_back(row_of(unmanaged_process, device.index, detail, context));
+      lines.emplace_back(UnmanagedRow{&unmanaged_process, device.index});
     }
   }
-  drop_if_empty(table, kBusyColumnOfLeases);
-  return table;
+  return lease_table(lines, detail, context);
 }
 
-Table lease_table(std::span<const LeaseLine> lines, const RenderContext& context) {
-  Table table{.columns = columns_for(Detail::kTable)};
+Table lease_table(std::span<const LeaseLine> lines, Detail detail, const RenderContext& context) {
+  Table table{.columns = columns_for(detail)};
   for (const LeaseLine& line : lines) {
     if (const auto* lease = std::get_if<const LeaseView*>(&line)) {
-      table.rows.push_back(row_of(**lease, Detail::kTable, context));
+      table.rows.push_back(row_of(**lease, detail, context));
     } else if (const auto* unmanaged = std::get_if<UnmanagedRow>(&line)) {
-      table.rows.push_back(row_of(*unmanaged->process, unmanaged->gpu, Detail::kTable, context));
+      table.rows.push_back(row_of(*unmanaged->process, unmanaged->gpu, detail, context));
     } else {
       table.rows.push_back(row_of(std::get<ProcessRow>(line), context));
     }

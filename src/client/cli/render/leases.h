@@ -21,7 +21,7 @@ enum class Detail : std::uint8_t { kTable, kWide };
 Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView> devices,
                   Detail detail, const RenderContext& context);
 
-/// A process below a lease or a device; all texts are harmless.
+/// A process below a lease or a device, in a table without details; all texts are harmless.
 struct ProcessRow {
   std::string label;  // "└ 4711 me"
   std::string name;
@@ -37,7 +37,7 @@ struct UnmanagedRow {
 };
 using LeaseLine = std::variant<const LeaseView*, UnmanagedRow, ProcessRow>;
 /// The same table of lines in any order.
-Table lease_table(std::span<const LeaseLine> lines, const RenderContext& context);
+Table lease_table(std::span<const LeaseLine> lines, Detail detail, const RenderContext& context);
 
 /// `berth show`: one fact a line.
 std::string lease_details(const LeaseView& lease, const RenderContext& context);

@@ -39,6 +39,9 @@ std::string_view ending(std::string_view text, std::size_t columns);
 /// may be there to be copied. Each line begins with `indent` blanks; line ends of the text stay.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
+/// Its lines, without what ends them.
+std::vector<std::string> lines_of(std::string_view text);
+
 /// What lies between the commas; at least one item.
 std::vector<std::string_view> items_of(std::string_view list);
 

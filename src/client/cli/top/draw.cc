@@ -13,6 +13,7 @@
 #include "cli/render/leases.h"
 #include "cli/render/phrases.h"
 #include "cli/render/status.h"
+#include "cli/render/text.h"
 #include "cli/render/why.h"
 #include "cli/top/device.h"
 #include "cli/top/lease_pane.h"

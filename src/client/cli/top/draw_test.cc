@@ -7,6 +7,7 @@
 
 #include "cli/render/text.h"
 #include "cli/top/sample_for_test.h"
+#include "cli/top/screen_for_test.h"
 
 namespace berth::cli::top {
 namespace {
@@ -14,26 +15,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class TopDraw : public ::testing::Test {
+class TopDraw : public TopScreen {
  protected:
   TopDraw() {
     state_.take(sample::snapshot());
     state_.choose({12});
   }
-  Frame frame(std::size_t width, std::size_t height) const {
-    return draw(state_, width, height, look_);
-  }
-  std::string screen(std::size_t width, std::size_t height) const {
-    return "\n" + frame(width, height).canvas.text();
-  }
   std::string pressed(std::string_view keys, std::size_t width = 100, std::size_t height = 30) {
-    for (const Key& key : KeyReader().take(keys)) (void)state_.press(key, 10);
+    press(keys);
     return screen(width, height);
   }
-
-  State state_{Options{}};
-  Look look_{.context = cli::sample::context(),
-             .clock = [](UnixMs when) { return to_text(when).substr(11, 8); }};
 };
 
 TEST_F(TopDraw, EightyColumns) {

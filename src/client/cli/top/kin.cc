@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/top/tree.h"
 #include "os/processes.h"
 
 namespace berth::cli::top {
@@ -83,9 +84,7 @@ void complete(std::vector<ProcessFacts>& processes, const std::map<LeaseId, Leas
   std::set<std::pair<LeaseId, std::int32_t>> told;
   for (const ProcessFacts& process : processes) told.insert({process.lease, process.pid});
   for (const auto& [id, lease] : leases) {
-    std::vector<Process> named = lease.members;
-    if (lease.command) named.push_back(*lease.command);
-    for (const Process& process : named) {
+    for (const Process& process : named_by(lease)) {
       if (!told.insert({id, process.pid}).second) continue;
       processes.push_back({.pid = process.pid, .lease = id});
     }

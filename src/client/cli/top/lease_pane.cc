@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/render/table.h"
+#include "cli/render/text.h"
 
 namespace berth::cli::top {
 
@@ -51,7 +52,8 @@ void LeasePane::draw(const Area& area) {
   std::vector<LeaseLine> lines;
   lines.reserve(shown.size());
   for (const TreeLine& line : shown) lines.push_back(line.line);
-  const std::string text = render(lease_table(lines, context), context.width, context.charset);
+  const std::string text =
+      render(lease_table(lines, Detail::kTable, context), context.width, context.charset);
   std::size_t row = area.top;
   for (const std::string& line : lines_of(text)) {
     if (row >= area.bottom) break;

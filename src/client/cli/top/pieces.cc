@@ -17,16 +17,6 @@ const Signs& signs_of(Charset charset) {
   return charset.unicode ? kUnicode : kAscii;
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 void heading(const Drawing& drawing, const std::string& title, const Area& area) {
   Canvas& canvas = drawing.frame.canvas;
   const std::string_view rule = drawing.signs.rule;

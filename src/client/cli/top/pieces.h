@@ -30,8 +30,6 @@ struct Area {
   std::size_t columns() const { return right > left ? right - left : 0; }
 };
 
-std::vector<std::string> lines_of(std::string_view text);
-
 /// A frame under way: what is drawn, for whom and into what. All outlive it.
 struct Drawing {
   const State& state;

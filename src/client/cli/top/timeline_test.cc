@@ -8,6 +8,7 @@
 
 #include "cli/top/draw.h"
 #include "cli/top/sample_for_test.h"
+#include "cli/top/screen_for_test.h"
 
 namespace berth::cli::top {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class TopTimeline : public ::testing::Test {
+class TopTimeline : public TopScreen {
  protected:
   TopTimeline() {
     snapshot_ = sample::snapshot();
@@ -55,25 +56,6 @@ class TopTimeline : public ::testing::Test {
         {.id = {13}, .name = "runs", .started = sample::ago(hours(1))}});
     state_.choose({12});
   }
-  void press(std::string_view keys) {
-    for (const Key& key : KeyReader().take(keys)) (void)state_.press(key, 10);
-  }
-  Frame frame(std::size_t width, std::size_t height) const {
-    return draw(state_, width, height, look_);
-  }
-  /// Columns of all rows.
-  std::string part(const Frame& frame, std::size_t from, std::size_t to) const {
-    Canvas cut(to - from, frame.canvas.height());
-    for (std::size_t row = 0; row < cut.height(); ++row) {
-      for (std::size_t column = from; column < to; ++column) {
-        cut.put(row, column - from, frame.canvas.at(row, column).text);
-      }
-    }
-    return "\n" + cut.text();
-  }
-  std::string screen(std::size_t width, std::size_t height) const {
-    return "\n" + frame(width, height).canvas.text();
-  }
   /// The first line with that text.
   std::string line(const std::string& text, std::size_t width = 100) const {
     const std::string all = screen(width, 40);
@@ -84,9 +66,6 @@ class TopTimeline : public ::testing::Test {
   }
 
   wire::LiveSnapshot snapshot_;
-  State state_{Options{}};
-  Look look_{.context = cli::sample::context(),
-             .clock = [](UnixMs when) { return to_text(when).substr(11, 8); }};
 };
 
 TEST_F(TopTimeline, EightyColumns) {

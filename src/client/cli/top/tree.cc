@@ -26,9 +26,7 @@ std::vector<ProcessFacts> processes_of(const LeaseView& lease, const Known& know
   if (told != known.processes.end()) {
     for (const ProcessFacts& process : told->second) all[process.pid] = process;
   }
-  std::vector<Process> named = lease.members;
-  if (lease.command) named.push_back(*lease.command);
-  for (const Process& process : named) {
+  for (const Process& process : named_by(lease)) {
     all.try_emplace(process.pid, ProcessFacts{.pid = process.pid, .lease = lease.id});
   }
   std::vector<ProcessFacts> processes;
@@ -174,6 +172,12 @@ void add_unmanaged(std::vector<TreeLine>& lines, const DeviceView& device,
 }
 
 }  // namespace
+
+std::vector<Process> named_by(const LeaseView& lease) {
+  std::vector<Process> named = lease.members;
+  if (lease.command) named.push_back(*lease.command);
+  return named;
+}
 
 std::vector<ProcessFacts> processes_in(const history::Past& past) {
   std::int64_t last = 0;

@@ -15,6 +15,9 @@ namespace berth::cli::top {
 /// Of one lease; the others are counted.
 inline constexpr std::size_t kProcessesShown = 16;
 
+/// The members of a lease, and its command.
+std::vector<Process> named_by(const LeaseView& lease);
+
 /// What the daemon remembers of processes of leases, as of the last step that it tells.
 std::vector<ProcessFacts> processes_in(const history::Past& past);
 

@@ -6,6 +6,7 @@
 
 #include "cli/top/draw.h"
 #include "cli/top/sample_for_test.h"
+#include "cli/top/screen_for_test.h"
 
 namespace berth::cli::top {
 namespace {
@@ -14,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class TopTree : public ::testing::Test {
+class TopTree : public TopScreen {
  protected:
   TopTree() {
     snapshot_ = sample::snapshot();
@@ -42,25 +43,6 @@ class TopTree : public ::testing::Test {
     all[2].uses = {{sample::kFirst, gib(3)}, {sample::kSecond, gib(1)}};
     return all;
   }
-  void press(std::string_view keys) {
-    for (const Key& key : KeyReader().take(keys)) (void)state_.press(key, 10);
-  }
-  Frame frame(std::size_t width, std::size_t height) const {
-    return draw(state_, width, height, look_);
-  }
-  /// Columns of all rows.
-  std::string part(const Frame& frame, std::size_t from, std::size_t to) const {
-    Canvas cut(to - from, frame.canvas.height());
-    for (std::size_t row = 0; row < cut.height(); ++row) {
-      for (std::size_t column = from; column < to; ++column) {
-        cut.put(row, column - from, frame.canvas.at(row, column).text);
-      }
-    }
-    return "\n" + cut.text();
-  }
-  std::string screen(std::size_t width, std::size_t height) const {
-    return "\n" + frame(width, height).canvas.text();
-  }
   std::vector<std::string> labels() const {
     std::vector<std::string> found;
     for (const TreeLine& line : tree_of(state_, look_.context)) {
@@ -74,9 +56,6 @@ class TopTree : public ::testing::Test {
   }
 
   wire::LiveSnapshot snapshot_;
-  State state_{Options{}};
-  Look look_{.context = cli::sample::context(),
-             .clock = [](UnixMs when) { return to_text(when).substr(11, 8); }};
 };
 
 TEST_F(TopTree, EightyColumns) {
